@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declaring a kernel template: a C++ header somebody could have written and tested by hand, and what it can do.
+
+The compiler asks a template three things: can you serve this problem (``accepts``), what can you absorb
+(:class:`Absorbs`), and how are you called (``render``). ``render`` receives a builder that hands out C++ expressions:
+operands as pointers with strides or as reader functors, the result as a writer functor that carries the fused epilogue,
+sizes, workspace, and packed constants. The kernel never sees where its results go, so several outputs, strided writes
+and any pointwise epilogue come for free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ait_core.ir.dims import Dim
+
+if TYPE_CHECKING:
+    from ait_core.declare.backend import Target
+    from ait_core.ir.graph import Node
+
+
+@dataclass(frozen=True)
+class Absorbs:
+    """What may be fused into a kernel.
+
+    Args:
+        epilogue: pointwise work on each result element, with extra operands under any broadcast and several outputs.
+        rows: reductions over the last axis of the result (layer norm, softmax) after the epilogue.
+        prologue: parameters whose elements are read through a functor, so pointwise work, gathers and views can be
+            computed on the fly while reading.
+        strided: parameters that may be read through any strides.
+    """
+
+    epilogue: bool = False
+    rows: bool = False
+    prologue: frozenset[str] = frozenset()
+    strided: frozenset[str] = frozenset()
+
+
+class KernelBuilder(Protocol):
+    """What ``render`` is given. Every method returns C++ text valid inside the kernel function."""
+
+    node: Node
+    target: Target
+    choice: Mapping[str, Any]
+
+    def include(self, header: str) -> None:
+        """Include a header of a plugin's include directory, e.g. ``"my_pack/cpu/scan.h"``."""
+
+    def pointer(self, param: str) -> str:
+        """``const T*`` of an operand (offset applied)."""
+
+    def strides(self, param: str) -> list[str]:
+        """Strides of an operand in elements, one a dimension of its shape."""
+
+    def reader(self, param: str) -> str:
+        """An object read as ``auto row = x.row(i...); row(j)``: all coordinates but the last, then the last. Returns
+        the compute type. Carries whatever was fused into the operand."""
+
+    def writer(self) -> str:
+        """An object written as ``auto row = out.row(i...); row(j, value)``, once for every result element."""
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether row reductions were fused: then ``writer()`` is written by ``out.finish(i..., const float* row,
+        float* scratch)`` once per row of the result instead, and needs ``out.scratch_floats(n)`` floats."""
+
+    def size(self, size: Dim) -> str:
+        """A symbolic size, ``index_t``."""
+
+    def ctype(self, param: str) -> str:
+        """C++ storage type of an operand."""
+
+    def workspace(self, nbytes: Dim) -> str:
+        """``void*`` to 64-byte aligned scratch memory of the run; ``nbytes`` may use the symbol ``threads``."""
+
+    def packed(self, param: str, nbytes: Dim, statement: str) -> str:
+        """For a constant operand: ``const void*`` to memory that ``statement`` filled when the model was loaded.
+        The statement sees ``src`` (``const T*``), ``dst`` (``void*``), ``strides`` (array) and ``threads``."""
+
+    def is_constant(self, param: str) -> bool:
+        """Whether the operand is known at load time (a weight, or computed from weights alone)."""
+
+    def body(self, statement: str) -> None:
+        """Append a C++ statement to the kernel function."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel template.
+
+    Args:
+        name: unique, ``pack.target.what``.
+        op: the op it computes.
+        target: backend name, ``"cpu"``.
+        render: writes the call, see :class:`KernelBuilder`.
+        absorbs: what may be fused in.
+        features: architecture features it needs, such as ``{"avx512bf16"}``.
+        headers: every header whose text decides the result, relative to the plugin's include directories; part of
+            cache keys.
+        accepts: ``accepts(node, target)`` gives None, or the reason why this node cannot be served, in words.
+        space: ``space(node, target)`` gives the tuning candidates, each a dict that ``render`` finds in ``k.choice``.
+        cost: ``cost(node, choice, target)`` estimates seconds; the smallest wins where nothing was measured.
+    """
+
+    name: str
+    op: str
+    target: str
+    render: Callable[[KernelBuilder], None]
+    absorbs: Absorbs = field(default_factory=Absorbs)
+    features: frozenset[str] = frozenset()
+    headers: tuple[str, ...] = ()
+    accepts: Callable[[Node, Target], str | None] = lambda node, target: None
+    space: Callable[[Node, Target], Sequence[Mapping[str, Any]]] = lambda node, target: ({},)
+    cost: Callable[[Node, Mapping[str, Any], Target], float] = lambda node, choice, target: 0.0
