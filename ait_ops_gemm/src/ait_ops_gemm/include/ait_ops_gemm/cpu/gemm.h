@@ -102,7 +102,7 @@ struct Driver {
     } else {
       AElem* packed = reinterpret_cast<AElem*>(own);
       lda = layout.lda;
-      pack_a<T>(packed, lda, a_source, a.row_stride, a.col_stride, rows, shape.k);
+      pack_rows(packed, lda, a_source, a.row_stride, a.col_stride, rows, shape.k);
       a_rows = packed;
     }
     Acc* tile = reinterpret_cast<Acc*>(own + layout.tile_offset);

@@ -27,72 +27,76 @@ inline index_t panel_offset(index_t p, index_t K) {
 
 namespace detail {
 
-/// Copies the block dst[i, j] = src[j, i] of 4-byte units; src rows are contiguous and `src_stride` units apart.
-template <class U>
-inline void transpose_units(U* dst, index_t dst_stride, const char* src, index_t src_stride_bytes, index_t dst_rows,
-                            index_t dst_cols) {
-  using Unit = std::uint32_t;
-  constexpr int L = ait::lanes<Unit>;
+/// dst[i, j] = read(j, i) for 4-byte units: `read_vector(j, i)` gives units i.. of column j, `read_unit` a single one.
+template <class U, class ReadVector, class ReadUnit>
+inline void transpose_units(U* dst, index_t dst_stride, index_t rows, index_t cols, ReadVector read_vector,
+                            ReadUnit read_unit) {
+  constexpr int L = ait::lanes<U>;
   index_t i = 0;
-  for (; i + L <= dst_rows; i += L) {
+  for (; i + L <= rows; i += L) {
     index_t j = 0;
-    for (; j + L <= dst_cols; j += L) {
-      ait::Vec<Unit> block[L];
+    for (; j + L <= cols; j += L) {
+      ait::Vec<U> block[L];
       AIT_UNROLL
-      for (int r = 0; r < L; ++r) {
-        block[r] = ait::load_unaligned<ait::Vec<Unit>>(src + (j + r) * src_stride_bytes + i * 4);
-      }
-      ait::transpose<Unit>(block);
+      for (int r = 0; r < L; ++r) block[r] = read_vector(j + r, i);
+      ait::transpose<U>(block);
       AIT_UNROLL
       for (int r = 0; r < L; ++r) ait::store_unaligned(dst + (i + r) * dst_stride + j, block[r]);
     }
-    for (; j < dst_cols; ++j) {
-      for (index_t r = i; r < i + L; ++r) {
-        dst[r * dst_stride + j] = ait::load_unaligned<U>(src + j * src_stride_bytes + r * 4);
-      }
+    for (; j < cols; ++j) {
+      for (index_t r = i; r < i + L; ++r) dst[r * dst_stride + j] = read_unit(j, r);
     }
   }
-  for (; i < dst_rows; ++i) {
-    for (index_t j = 0; j < dst_cols; ++j) {
-      dst[i * dst_stride + j] = ait::load_unaligned<U>(src + j * src_stride_bytes + i * 4);
-    }
+  for (; i < rows; ++i) {
+    for (index_t j = 0; j < cols; ++j) dst[i * dst_stride + j] = read_unit(j, i);
   }
 }
 
 }  // namespace detail
 
-/// Packs columns [0, cols) of src[K, cols] (element strides sk, sn) into one panel of `width` >= cols columns, zero-padded.
-template <class T>
-inline void pack_panel(T* AIT_RESTRICT dst, const T* AIT_RESTRICT src, index_t sk, index_t sn, index_t K, index_t cols,
+/// Packs src[K, cols] (element strides sk, sn) into one panel of `width` >= cols columns, zero-padded. Elements of another
+/// type S are widened on the way.
+template <class T, class S>
+inline void pack_panel(T* AIT_RESTRICT dst, const S* AIT_RESTRICT src, index_t sk, index_t sn, index_t K, index_t cols,
                        index_t width) {
   constexpr int unit = Tile<T>::k_unit;
-  constexpr bool words = sizeof(T) * unit == 4;  // a k-unit of one column is a 4-byte word
   const index_t whole = K / unit;
   for (index_t k = 0; k < ait::ceil_div(K, unit) && cols < width; ++k) {
     for (index_t j = cols * unit; j < width * unit; ++j) dst[k * width * unit + j] = T{};
   }
-  if (words && sk == 1) {
-    detail::transpose_units(reinterpret_cast<std::uint32_t*>(dst), width, reinterpret_cast<const char*>(src),
-                            sn * index_t(sizeof(T)), whole, cols);
+  if (sizeof(T) * unit == 4 && sk == 1) {  // a k-unit of one column is a 4-byte word: transpose in registers
+    if constexpr (std::is_same<T, S>::value) {
+      using Word = std::uint32_t;
+      detail::transpose_units(
+          reinterpret_cast<Word*>(dst), width, whole, cols,
+          [=](index_t j, index_t k) { return ait::load_unaligned<ait::Vec<Word>>(src + j * sn + k * unit); },
+          [=](index_t j, index_t k) { return ait::load_unaligned<Word>(src + j * sn + k * unit); });
+    } else {
+      detail::transpose_units(
+          dst, width, whole, cols, [=](index_t j, index_t k) { return ait::load_widen<T>(src + j * sn + k); },
+          [=](index_t j, index_t k) { return ait::cast<T>(src[j * sn + k]); });
+    }
+  } else if (sn == 1 && unit == 1) {
+    for (index_t k = 0; k < K; ++k) ait::convert_row(dst + k * width, src + k * sk, cols);
   } else if (sn == 1) {
     for (index_t k = 0; k < whole; ++k) {
       T* AIT_RESTRICT out = dst + k * width * unit;
-      const T* AIT_RESTRICT in = src + k * unit * sk;
+      const S* AIT_RESTRICT in = src + k * unit * sk;
       AIT_SIMD
       for (index_t j = 0; j < cols; ++j) {
-        for (int u = 0; u < unit; ++u) out[j * unit + u] = in[u * sk + j];
+        for (int u = 0; u < unit; ++u) out[j * unit + u] = ait::cast<T>(in[u * sk + j]);
       }
     }
   } else {
     for (index_t j = 0; j < cols; ++j) {
       for (index_t k = 0; k < whole; ++k) {
-        for (int u = 0; u < unit; ++u) dst[(k * width + j) * unit + u] = src[(k * unit + u) * sk + j * sn];
+        for (int u = 0; u < unit; ++u) dst[(k * width + j) * unit + u] = ait::cast<T>(src[(k * unit + u) * sk + j * sn]);
       }
     }
   }
   if (whole * unit < K) {
     for (index_t j = 0; j < cols; ++j) {
-      dst[(whole * width + j) * unit] = src[whole * unit * sk + j * sn];
+      dst[(whole * width + j) * unit] = ait::cast<T>(src[whole * unit * sk + j * sn]);
       dst[(whole * width + j) * unit + 1] = T{};
     }
   }
@@ -111,11 +115,10 @@ inline void pack_b(void* dst, const T* src, index_t stride_k, index_t stride_n, 
   });
 }
 
-/// Copies rows of A[rows, K] (element strides sm, sk) to row-major dst with row stride ldd, widened to Tile<T>::A.
-template <class T>
-inline void pack_a(typename Tile<T>::A* AIT_RESTRICT dst, index_t ldd, const T* AIT_RESTRICT src, index_t sm, index_t sk,
-                   index_t rows, index_t K) {
-  using A = typename Tile<T>::A;
+/// Copies src[rows, K] (element strides sm, sk) to row-major dst with row stride ldd, converted to A.
+template <class A, class S>
+inline void pack_rows(A* AIT_RESTRICT dst, index_t ldd, const S* AIT_RESTRICT src, index_t sm, index_t sk, index_t rows,
+                      index_t K) {
   if (sk == 1) {
     for (index_t i = 0; i < rows; ++i) ait::convert_row(dst + i * ldd, src + i * sm, K);
     return;
