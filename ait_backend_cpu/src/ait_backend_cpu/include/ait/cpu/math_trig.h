@@ -13,7 +13,7 @@ namespace detail {
 // and that second factor comes from a table over e. It is kept as a 28-bit head, whose product with m is exact in double,
 // and a 53-bit tail.
 struct PiTable {
-  static constexpr int first = -46, count = 151;  // e of 2^-23 * smallest reduced ... of the largest float
+  static constexpr int first = -46, count = 151;  // e of 2^-23 up to that of the largest float
   double head[count];
   double tail[count];
 };
@@ -59,10 +59,10 @@ AIT_INLINE Quadrant reduce_pi(float x) {
   j = small ? 0 : j;
   j = j > PiTable::count - 1 ? PiTable::count - 1 : j;
   const double m = double(std::int32_t((bits & 0x007fffffu) | 0x00800000u));
-  const double product = m * pi_table.head[j];
-  const double shifted = product + 6755399441055744.0;  // 1.5 * 2^52
+  const double product = m * pi_table.head[j], small_product = m * pi_table.tail[j];
+  const double shifted = (product + small_product) + 6755399441055744.0;  // 1.5 * 2^52
   const double n = shifted - 6755399441055744.0;
-  const double r = ((product - n) + m * pi_table.tail[j]) * 1.57079632679489661923;
+  const double r = ((product - n) + small_product) * 1.57079632679489661923;
   return {std::int32_t(bit_cast<std::int64_t>(shifted)), small ? bit_cast<float>(bits) : float(r)};
 }
 

@@ -32,33 +32,38 @@ AIT_INLINE To bit_cast(From value) {
 constexpr index_t round_up(index_t n, index_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr index_t ceil_div(index_t n, index_t unit) { return (n + unit - 1) / unit; }
 
-// The conversions below are branch-free integer arithmetic, so that `omp simd` loops over them become vector code on every
-// target: compilers only vectorise _Float16 conversions where the ISA has half arithmetic.
+/// condition ? a : b on bits. Written as arithmetic because optimisers turn chained ?: into jumps when it sits in a large
+/// loop body, and jumps keep the loop from becoming vector code.
+AIT_INLINE std::uint32_t select_bits(bool condition, std::uint32_t a, std::uint32_t b) {
+  return b ^ ((a ^ b) & (0u - std::uint32_t(condition)));
+}
+
+// The conversions below are branch-free, so that `omp simd` loops over them become vector code on every target: compilers
+// only vectorise _Float16 conversions where the ISA has half arithmetic. Method: M. Dukhan's FP16 library.
 
 /// binary16 bits -> float, exact, including subnormals, inf and NaN.
 AIT_INLINE float f16_bits_to_float(std::uint16_t half) {
-  const std::uint32_t magnitude = (std::uint32_t(half) & 0x7fffu) << 13;
-  const std::uint32_t exponent = magnitude & 0x0f800000u;
-  const std::uint32_t normal = magnitude + (112u << 23);
-  // A subnormal is m * 2^-24: give it the exponent of 2^-14 with an implied one, then take that one away.
-  const float subnormal = bit_cast<float>(magnitude + (113u << 23)) - bit_cast<float>(113u << 23);
-  std::uint32_t bits = exponent == 0x0f800000u ? normal + (112u << 23) : normal;
-  bits = exponent == 0 ? bit_cast<std::uint32_t>(subnormal) : bits;
-  return bit_cast<float>(bits | (std::uint32_t(half & 0x8000u) << 16));
+  const std::uint32_t word = std::uint32_t(half) << 16, doubled = word + word;
+  // Exponent and significand in place and rebiased; the scale maps exponent 31 to inf and NaN.
+  const float normal = bit_cast<float>((doubled >> 4) + (0xe0u << 23)) * bit_cast<float>((127u - 112u) << 23);
+  // A subnormal is m * 2^-24: put m under a one of weight 2^-1, then take that one away.
+  const float subnormal = bit_cast<float>((doubled >> 17) | (126u << 23)) - 0.5f;
+  const std::uint32_t bits =
+      select_bits(doubled < (1u << 27), bit_cast<std::uint32_t>(subnormal), bit_cast<std::uint32_t>(normal));
+  return bit_cast<float>(bits | (word & 0x80000000u));
 }
 
 /// float -> binary16 bits, round to nearest even; overflow gives inf, NaN stays NaN (quiet, payload dropped).
 AIT_INLINE std::uint16_t float_to_f16_bits(float value) {
-  const std::uint32_t raw = bit_cast<std::uint32_t>(value);
-  const std::uint32_t magnitude = raw & 0x7fffffffu;
-  // Below 2^-14 the sum with 2^-1 shifts the significand into place and the FPU does the rounding.
-  const std::uint32_t magic = 126u << 23;
-  const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + bit_cast<float>(magic)) - magic;
-  const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  std::uint32_t bits = magnitude < (113u << 23) ? subnormal : normal;
-  bits = magnitude >= (143u << 23) ? 0x7c00u : bits;
-  bits = magnitude > 0x7f800000u ? 0x7e00u : bits;
-  return std::uint16_t(bits | ((raw >> 16) & 0x8000u));
+  const std::uint32_t raw = bit_cast<std::uint32_t>(value), doubled = raw + raw;
+  // Scaling up and down turns what overflows binary16 into inf.
+  const float scaled = bit_cast<float>(raw & 0x7fffffffu) * bit_cast<float>((127u + 112u) << 23) *
+                       bit_cast<float>((127u - 110u) << 23);
+  // Adding a power of two that leaves 10 bits of significand (fewer for subnormals) makes the FPU round.
+  const std::uint32_t exponent = doubled & 0xff000000u, bias = exponent < 0x71000000u ? 0x71000000u : exponent;
+  const std::uint32_t sum = bit_cast<std::uint32_t>(bit_cast<float>((bias >> 1) + 0x07800000u) + scaled);
+  const std::uint32_t magnitude = ((sum >> 13) & 0x7c00u) + (sum & 0x0fffu);
+  return std::uint16_t(((raw >> 16) & 0x8000u) | select_bits(doubled > 0xff000000u, 0x7e00u, magnitude));
 }
 
 AIT_INLINE float bf16_bits_to_float(std::uint16_t bits) { return bit_cast<float>(std::uint32_t(bits) << 16); }
@@ -67,7 +72,7 @@ AIT_INLINE float bf16_bits_to_float(std::uint16_t bits) { return bit_cast<float>
 AIT_INLINE std::uint16_t float_to_bf16_bits(float value) {
   const std::uint32_t raw = bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16;
-  return std::uint16_t((raw & 0x7fffffffu) > 0x7f800000u ? (raw >> 16) | 0x40u : rounded);
+  return std::uint16_t(select_bits((raw & 0x7fffffffu) > 0x7f800000u, (raw >> 16) | 0x40u, rounded));
 }
 
 /// IEEE binary16 storage; arithmetic happens in float.

@@ -80,7 +80,7 @@ struct Driver {
     return reinterpret_cast<Acc*>(workspace + split.threads * layout.thread_bytes + thread * layout.acc_bytes);
   }
 
-  void emit(index_t item, index_t m, index_t rows, index_t n0, index_t cols, const Acc* tile) const {
+  __attribute__((flatten)) void emit(index_t item, index_t m, index_t rows, index_t n0, index_t cols, const Acc* tile) const {
     for (index_t i = 0; i < rows; ++i) {
       auto row = epi.row(item, m + i);
       const Acc* AIT_RESTRICT source = tile + i * Tile<T>::panel;
