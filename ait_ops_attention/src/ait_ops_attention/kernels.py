@@ -42,7 +42,6 @@ def render(k: KernelBuilder) -> None:
         mask = node.inputs[3]
         lead = tuple(1 for _ in range(len(node.output.shape) - len(mask.shape))) + mask.shape
         score = f"ait_ops_attention::{'Boolean' if mask.dtype.name == 'bool' else 'Additive'}Mask{{{k.reader('mask', _four(lead))}}}"
-        score = _broadcast(score, _four(lead), k)
     tensors = [
         f"ait_ops_attention::Tensor4<{t}>{{{k.pointer(p)}, {', '.join(k.strides(p))}}}" for p in ("q", "k", "v")
     ]
@@ -56,12 +55,6 @@ def render(k: KernelBuilder) -> None:
         f"ait_ops_attention::attention<{t}>({{{sizes}}}, {{{scale}, {causal}, 0}}, {', '.join(tensors)}, {score}, {out}, "
         f"{workspace}, ctx.threads);"
     )
-
-
-def _broadcast(score: str, shape: Shape, k: KernelBuilder) -> str:
-    """Coordinates of broadcast axes become 0."""
-    flags = ", ".join("true" if s == 1 else "false" for s in shape)
-    return f"ait_ops_attention::broadcast<{flags}>({score})"
 
 
 def accepts(node: Node, target) -> str | None:
