@@ -121,8 +121,9 @@ def convert(x: Expr, kind: str) -> Expr:
 
 
 def apply(name: str, *operands: Any) -> Expr:
-    """The primitive ``name`` over expressions and Python numbers; numbers take the kind of the expressions."""
+    """The primitive ``name`` over expressions, sizes and Python numbers; numbers take the kind of the expressions."""
     p = PRIMITIVES[name]
+    operands = tuple(Expr("size", (), INDEX, o) if hasattr(o, "free_symbols") else o for o in operands)
     exprs = [o for o in operands if isinstance(o, Expr)]
     typed = exprs[1:] if name == "where" and isinstance(operands[0], Expr) else exprs
     kinds = [e.kind for e in typed]
