@@ -70,15 +70,13 @@ def accepts(node: Node, target) -> str | None:
     return None
 
 
-KERNELS = [
-    Kernel(
-        name="attention.cpu.flash",
-        op="attention.scaled_dot_product",
-        target="cpu",
-        headers=("ait_ops_attention/cpu/attention.h",),
-        absorbs=Absorbs(epilogue=True, prologue=frozenset({"mask"}), strided=frozenset({"q", "k", "v"})),
-        accepts=accepts,
-        shapes=shapes,
-        render=render,
-    )
-]
+flash = Kernel(
+    name="attention.cpu.flash",
+    op="attention.scaled_dot_product",
+    target="cpu",
+    headers=("ait_ops_attention/cpu/attention.h",),
+    absorbs=Absorbs(epilogue=True, prologue=frozenset({"mask"}), strided=frozenset({"q", "k", "v"})),
+    accepts=accepts,
+    shapes=shapes,
+    render=render,
+)

@@ -124,12 +124,9 @@ class Kernel:
     accepts: Callable[[Node, Target], str | None] = lambda node, target: None
     space: Callable[[Node, Target], Sequence[Mapping[str, Any]]] = lambda node, target: ({},)
     cost: Callable[[Node, Mapping[str, Any], Target], float] = lambda node, choice, target: 0.0
-<<<<<<< HEAD
     shapes: Callable[[Node], Mapping[str, tuple[Dim, ...]]] = lambda node: {}
-=======
 
 
 def kernels_in(*modules: ModuleType) -> list[Kernel]:
     """All kernel templates at the top level of some modules: what the hook ``ait_kernels`` returns."""
     return [v for m in modules for v in vars(m).values() if isinstance(v, Kernel)]
->>>>>>> ops
