@@ -102,7 +102,9 @@ class _Selector:
     def _choose(self, node: Node) -> tuple[Kernel, Mapping[str, Any]] | None:
         if node not in self.found:
             options = []
-            for k in self.registry.kernels(node.op.name, self.target.backend):
+            for k in self.registry.kernels.get(node.op.name, ()):
+                if k.target != self.target.backend:
+                    continue
                 missing = k.features - self.target.features
                 reason = f"needs {', '.join(sorted(missing))}" if missing else k.accepts(node, self.target)
                 if reason is not None:

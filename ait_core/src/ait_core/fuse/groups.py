@@ -101,6 +101,7 @@ class Fuser:
             self._new(node, kernel, load)
         self.constant = constant
         self._inline()
+        self._merge()
         self._outputs()
         self.order = self._sort()
 
@@ -247,6 +248,38 @@ class Fuser:
             single = len({self.of[user].index for _, (user, _) in readers}) == 1
             if worst <= RECOMPUTE_COST or (single and all(self._once(user, i) for _, (user, i) in readers)):
                 g.inlined = True
+
+    def _merge(self) -> None:
+        """Move a loop group into the one loop group that reads it, where one nest can hold both."""
+        for p in reversed(self.groups) if self.vertical else ():
+            readers = {self.of[user].index for n in p.nodes for user, _ in self._readers(n.output) if user in self.of}
+            readers.discard(p.index)
+            alone = len(readers) == 1 and not self._escapes(p)
+            c = self.groups[min(readers)] if alone else p
+            if c is p or p.anchor or c.anchor or p.inlined or c.inlined or p.load_time != c.load_time:
+                continue
+            nodes = [*p.nodes, *c.nodes]
+            if len(nodes) > MAX_NODES:
+                continue
+            try:
+                build_nest(nodes, self._stored(nodes), lambda n, nodes=nodes: n in nodes or self._cheap(n))
+            except NotFusable as e:
+                self.decisions.append(Decision(p.nodes[-1].output.name, c.nodes[0].output.name, False, str(e)))
+                continue
+            self.decisions.append(Decision(p.nodes[-1].output.name, c.nodes[0].output.name, True, "one loop nest"))
+            c.nodes = nodes
+            for n in p.nodes:
+                self.of[n] = c
+            p.nodes, p.inlined = [], True
+            self.above[c.index] |= self.above[p.index]
+
+    def _escapes(self, g: Group) -> bool:
+        """Whether a value of the group is needed by a join or by the caller."""
+        outs = {base_of(v)[0] for v in self.graph.outputs.values()}
+        return any(
+            n.output in outs or any(isinstance(user.op.role, roles.Join) for user, _ in self._readers(n.output))
+            for n in g.nodes
+        )
 
     def _readers(self, v: Value):
         for user, i in self.users.get(v, ()):
