@@ -42,7 +42,6 @@ def render(k: KernelBuilder) -> None:
         mask = node.inputs[3]
         lead = tuple(1 for _ in range(len(node.output.shape) - len(mask.shape))) + mask.shape
         score = f"ait_ops_attention::{'Boolean' if mask.dtype.name == 'bool' else 'Additive'}Mask{{{k.reader('mask', _four(lead))}}}"
-        score = _broadcast(score, _four(lead), k)
     tensors = [
         f"ait_ops_attention::Tensor4<{t}>{{{k.pointer(p)}, {', '.join(k.strides(p))}}}" for p in ("q", "k", "v")
     ]
@@ -58,12 +57,6 @@ def render(k: KernelBuilder) -> None:
     )
 
 
-def _broadcast(score: str, shape: Shape, k: KernelBuilder) -> str:
-    """Coordinates of broadcast axes become 0."""
-    flags = ", ".join("true" if s == 1 else "false" for s in shape)
-    return f"ait_ops_attention::broadcast<{flags}>({score})"
-
-
 def accepts(node: Node, target) -> str | None:
     """Why the kernel cannot serve a node, or None."""
     q, key, v = node.inputs[:3]
@@ -77,15 +70,13 @@ def accepts(node: Node, target) -> str | None:
     return None
 
 
-KERNELS = [
-    Kernel(
-        name="attention.cpu.flash",
-        op="attention.scaled_dot_product",
-        target="cpu",
-        headers=("ait_ops_attention/cpu/attention.h",),
-        absorbs=Absorbs(epilogue=True, prologue=frozenset({"mask"}), strided=frozenset({"q", "k", "v"})),
-        accepts=accepts,
-        shapes=shapes,
-        render=render,
-    )
-]
+flash = Kernel(
+    name="attention.cpu.flash",
+    op="attention.scaled_dot_product",
+    target="cpu",
+    headers=("ait_ops_attention/cpu/attention.h",),
+    absorbs=Absorbs(epilogue=True, prologue=frozenset({"mask"}), strided=frozenset({"q", "k", "v"})),
+    accepts=accepts,
+    shapes=shapes,
+    render=render,
+)

@@ -75,15 +75,13 @@ def accepts(node: Node, target) -> str | None:
     return None
 
 
-KERNELS = [
-    Kernel(
-        name="gemm.cpu.packed",
-        op="gemm.matmul",
-        target="cpu",
-        headers=("ait_ops_gemm/cpu/gemm.h",),
-        absorbs=Absorbs(epilogue=True, rows=True, strided=frozenset({"a", "b"})),
-        accepts=accepts,
-        shapes=shapes,
-        render=render,
-    )
-]
+packed = Kernel(
+    name="gemm.cpu.packed",
+    op="gemm.matmul",
+    target="cpu",
+    headers=("ait_ops_gemm/cpu/gemm.h",),
+    absorbs=Absorbs(epilogue=True, rows=True, strided=frozenset({"a", "b"})),
+    accepts=accepts,
+    shapes=shapes,
+    render=render,
+)

@@ -22,11 +22,10 @@ ELEMENT = "@element"  # marks the block of one element: the anchor's accumulator
 
 @dataclass
 class Site:
-    """Where a value lies, as the kernel sees it: a C++ pointer and strides in elements."""
+    """Where a value lies, as the kernel sees it."""
 
     pointer: str
     storage: str
-    layout: Layout
 
 
 @dataclass(eq=False)
@@ -72,13 +71,14 @@ class Emitter:
     """Writes expressions into blocks.
 
     Args:
-        site: where a loaded or stored value lies.
+        site: where a loaded or stored value lies, from a constant number of elements on.
+        layout: strides of such a value.
         size: C++ for a symbolic size.
-        carry: C++ for a ``carry`` leaf: ``carry(payload, index texts by affine address) -> str``.
     """
 
-    def __init__(self, site: Callable[[Value], Site], size: Callable[[Dim], str]) -> None:
-        self.site, self.size = site, size
+    def __init__(self, site: Callable[[Value, Dim], Site], layout: Callable[[Value], Layout],
+                 size: Callable[[Dim], str]) -> None:  # fmt: skip
+        self.site, self.layout, self.size = site, layout, size
         self.carried: dict[object, Callable[[Block, Expr], str]] = {}
         self._needs: dict[Expr, frozenset[str]] = {}
         self._count = 0
@@ -155,14 +155,15 @@ class Emitter:
 
     def element(self, v: Value, coords: tuple[Affine, ...], block: Block) -> tuple[str, Block]:
         """C++ pointer to an element, with everything that does not change in the innermost loop hoisted out."""
-        site = self.site(v)
-        return self.pointer(site.pointer, site.storage, site.layout, coords, block, v)
+        at = linear(coords, self.layout(v).strides)
+        site = self.site(v, at.constant)  # constant offsets go into the operand, so that equal kernels stay equal
+        return self._pointer(site.pointer, site.storage, Affine(at.terms, 0), block, (v, at.constant))
 
     def pointer(self, base: str, storage: str, layout: Layout, coords, block: Block, key: object) -> tuple[str, Block]:
-        at = Affine.of(0)
-        for c, stride in zip(coords, layout.strides, strict=True):
-            at = at + c * stride
-        at = at.recombined()
+        """The same for an array that the kernel itself made."""
+        return self._pointer(base, storage, linear(coords, layout.strides), block, key)
+
+    def _pointer(self, base: str, storage: str, at: Affine, block: Block, key: object) -> tuple[str, Block]:
         home = block.home(frozenset().union(*(self.needs(t) for t in at.terms)) if at.terms else frozenset())
         outer = [b for b in home.chain()[:-1]]
         if outer and at.terms:
@@ -195,6 +196,14 @@ class Emitter:
         value = self.emit(e, block)
         where, _ = self.element(v, coords, block)
         block.lines.append(f"ait::store({where}, {value});")
+
+
+def linear(coords: tuple[Affine, ...], strides: tuple[Dim, ...]) -> Affine:
+    """The address of an element, in elements."""
+    at = Affine.of(0)
+    for c, stride in zip(coords, strides, strict=True):
+        at = at + c * stride
+    return at.recombined()
 
 
 def _clamped(e: Expr) -> bool:

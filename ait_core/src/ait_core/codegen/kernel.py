@@ -12,13 +12,13 @@ from typing import Any
 import sympy
 
 from ait_core.codegen import loops
-from ait_core.codegen.cpp import ELEMENT, ROW, Block, Emitter, Site, indent
+from ait_core.codegen.cpp import ELEMENT, ROW, Block, Emitter, Site, indent, linear
 from ait_core.declare.backend import Backend, Target
 from ait_core.errors import InternalError
 from ait_core.fuse.groups import Fuser, Group, epilogue, natural_anchor, param_name
 from ait_core.fuse.lower import Lowerer
 from ait_core.fuse.nest import LoopNest, build_nest
-from ait_core.fuse.place import Buffer, Placement
+from ait_core.fuse.place import Buffer, Place, Placement
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim, Shape
 from ait_core.ir.graph import Node, Value
@@ -59,7 +59,7 @@ class SourceBuilder:
         self.choice = choice or {}
         self.headers: list[str] = []
         self.top = Block()
-        self.emitter = Emitter(self._site, self.size)
+        self.emitter = Emitter(self._site, self._strided, self.size)
         self.pointers: list[Pointer] = []
         self._names: dict[object, str] = {}
         self._declared: list[str] = []
@@ -103,15 +103,21 @@ class SourceBuilder:
             self.pointers.append(pointer)
         return self._names[key]
 
-    def _site(self, v: Value) -> Site:
+    def _strided(self, v: Value) -> Layout:
+        return self._place(v).layout
+
+    def _place(self, v: Value) -> Place:
         place = self.placement.of(v)
         if place is None:
             raise InternalError(f"{v} has no place in memory, but kernel {self.group.name} needs it there.")
+        return place
+
+    def _site(self, v: Value, start: Dim) -> Site:
+        place = self._place(v)
         written = v in self.group.outputs
         storage = v.dtype.storage if written else f"const {v.dtype.storage}"
-        offset = dims.as_dim(place.layout.offset * v.dtype.itemsize)
-        name = self._slot(v, self._stem(v), storage, Pointer(place.buffer, offset))
-        return Site(name, storage, Layout(place.layout.shape, place.layout.strides))
+        offset = dims.as_dim((place.layout.offset + start) * v.dtype.itemsize)
+        return Site(self._slot((v, start), self._stem(v), storage, Pointer(place.buffer, offset)), storage)
 
     def _stem(self, v: Value) -> str:
         """A readable name: what the value is to the op that reads it; results are called ``out``."""
@@ -264,11 +270,7 @@ class SourceBuilder:
 
     def address_of(self, v: Value, coords: tuple[Affine, ...]) -> Affine:
         """Where an element lies, in elements from the start of its tensor."""
-        place = self.placement.of(v)
-        at = Affine.of(0)
-        for c, stride in zip(coords, place.layout.strides, strict=True):  # type: ignore[union-attr]
-            at = at + c * stride
-        return at.recombined()
+        return linear(coords, self._strided(v).strides)
 
     # -- the result ----------------------------------------------------------------------------------------------------
 

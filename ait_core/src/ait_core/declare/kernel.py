@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ait_core.ir.dims import Dim, Shape
@@ -124,3 +125,8 @@ class Kernel:
     space: Callable[[Node, Target], Sequence[Mapping[str, Any]]] = lambda node, target: ({},)
     cost: Callable[[Node, Mapping[str, Any], Target], float] = lambda node, choice, target: 0.0
     shapes: Callable[[Node], Mapping[str, tuple[Dim, ...]]] = lambda node: {}
+
+
+def kernels_in(*modules: ModuleType) -> list[Kernel]:
+    """All kernel templates at the top level of some modules: what the hook ``ait_kernels`` returns."""
+    return [v for m in modules for v in vars(m).values() if isinstance(v, Kernel)]

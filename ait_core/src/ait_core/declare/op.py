@@ -140,7 +140,7 @@ def pointwise(name: str, *, result: str | Callable = "promote", commutative: boo
         def reference(*arrays: np.ndarray | None, **attrs: Any) -> np.ndarray:
             given = [a for a in arrays if a is not None]
             common = promote_types([TensorType(dtypes.dtype(a.dtype), a.shape) for a in given])
-            wide = np.dtype({"bool": "?", "float": "f4", "double": "f8"}.get(common.compute, common.compute[5:-2]))
+            wide = _computed(common)
             keep = {a.dtype for a in given} == {np.dtype("?")}
             mixed = [a if a is None or keep or a.dtype == bool else _widen(a, wide) for a in arrays]
             with np.errstate(all="ignore"):
@@ -154,20 +154,23 @@ def pointwise(name: str, *, result: str | Callable = "promote", commutative: boo
     return wrap
 
 
+def _computed(t: dtypes.DType) -> np.dtype:
+    """The NumPy dtype of what ``t`` computes in."""
+    return np.dtype({"bool": "?", "float": "f4", "double": "f8"}.get(t.compute, t.compute[5:-2]))
+
+
 def _widen(a: np.ndarray, wide: np.dtype) -> np.ndarray:
     own = np.dtype("f4") if a.dtype.itemsize == 2 and dtypes.dtype(a.dtype).is_float else a.dtype
-    return a.astype(np.promote_types(own, wide) if wide.kind == "f" or own.kind != "f" else own)
+    return a.astype(np.promote_types(own, wide) if own.kind == wide.kind else wide)  # integers beside floats are floats
 
 
 def promote_types(types: Iterable[TensorType]) -> dtypes.DType:
     """The common dtype. As in torch, a 0-d operand widens the result only if its kind (bool, int, float) is higher."""
     types = list(types)
-    full = [t for t in types if t.rank] or types
-    common = dtypes.promote(*(t.dtype for t in full))
-    for t in types:
-        if not t.rank and _kind(t.dtype) > _kind(common):
-            common = t.dtype
-    return common
+    ranked, scalars = [t.dtype for t in types if t.rank], [t.dtype for t in types if not t.rank]
+    common = dtypes.promote(*(ranked or scalars))
+    highest = dtypes.promote(*(scalars or ranked))
+    return highest if _kind(highest) > _kind(common) else common
 
 
 def _kind(t: dtypes.DType) -> int:
@@ -223,7 +226,7 @@ class ArrayRead:
         if 0 in self.shape:
             return np.zeros(np.broadcast_shapes(*(np.shape(i) for i in at)), self.array.dtype)
         found = self.array[tuple(np.clip(i, 0, n - 1) for i, n in zip(at, self.shape, strict=True))]
-        return found.astype(np.float32) if self.dtype.compute == "float" else found
+        return found.astype(_computed(self.dtype))
 
 
 def reduction(name: str, *, combine: str, result: str | Callable = "same") -> Callable[[Callable], Op]:
@@ -247,7 +250,8 @@ def reduction(name: str, *, combine: str, result: str | Callable = "same") -> Ca
             wide = x.astype(np.float64) if dtypes.dtype(x.dtype).is_float else x
             if combine in ("argmax", "argmin"):
                 rest = [a for a in range(x.ndim) if a not in over]
-                flat = wide.transpose(*rest, *over).reshape(*(x.shape[a] for a in rest), -1)
+                sizes = [x.shape[a] for a in rest]
+                flat = wide.transpose(*rest, *over).reshape(*sizes, int(np.prod([x.shape[a] for a in over], dtype=int)))
                 out = getattr(np, combine)(flat, axis=-1)
             else:
                 fn_ = {"maximum": np.max, "minimum": np.min}.get(combine) or getattr(np, combine)

@@ -83,3 +83,8 @@ def lowerings_in(*modules: Any) -> list[Lowering]:
     """All lowerings at the top level of some modules: what the hook ``ait_lowerings`` returns."""
     found = [v for m in modules for v in vars(m).values() if isinstance(v, list) and v and isinstance(v[0], Lowering)]
     return list({(x.frontend, x.target): x for group in found for x in group}.values())
+
+
+def rules_in(*modules: Any) -> list[Rule]:
+    """All rules at the top level of some modules: what the hook ``ait_rules`` returns."""
+    return [v for m in modules for v in vars(m).values() if isinstance(v, Rule)]

@@ -12,20 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ait_core.declare import roles
-from ait_core.declare.op import pointwise
 from ait_core.fuse.groups import Fuser, Group, param_name
 from ait_core.fuse.lower import base_of
+from ait_core.fuse.structural import copy
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim, Shape
 from ait_core.ir.graph import Graph, Node, Value
 from ait_core.ir.layout import Layout
 from ait_core.ir.views import Reshape, View
-
-
-@pointwise("core.copy")
-def copy(x):
-    """The operand in memory of its own."""
-    return x
 
 
 @dataclass(eq=False)

@@ -64,7 +64,8 @@ class _Folding:
             if a.dtype != o.dtype.numpy or a.shape != o.shape:
                 raise InternalError(f"The reference of {node.op.name} gives {a.dtype}{list(a.shape)} for {o!r}.")
         self.count += 1
-        return [Value(o.name, o.type, constant=Constant(np.asarray(a, order="C"))) for a, o in zip(arrays, node.outputs, strict=True)]
+        plain = [Constant(np.asarray(a, order="C")) for a in arrays]
+        return [Value(o.name, o.type, constant=c) for o, c in zip(node.outputs, plain, strict=True)]
 
     def _array(self, value: Value) -> np.ndarray:
         local: dict[Value, np.ndarray] = {}

@@ -102,11 +102,17 @@ def const(value: float | int | bool, kind: str | None = None) -> Expr:
 def cast(x: Any, to: DType) -> Expr:
     """``x`` rounded to what ``to`` can store, in the compute kind of ``to``."""
     x = x if isinstance(x, Expr) else const(x)
-    if x.op == "const" and to.name not in ("float16", "bfloat16"):
+    wraps = to.is_int and x.op == "const" and not _in_range(x.payload, to)
+    if x.op == "const" and to.name not in ("float16", "bfloat16") and not wraps:
         return const(x.payload, to.compute)
     if x.op == "cast" and x.payload == to:
         return x
     return Expr("cast", (x,), to.compute, to)
+
+
+def _in_range(value: float, to: DType) -> bool:
+    limits = np.iinfo(to.numpy)
+    return limits.min <= value <= limits.max
 
 
 def convert(x: Expr, kind: str) -> Expr:
@@ -121,8 +127,9 @@ def convert(x: Expr, kind: str) -> Expr:
 
 
 def apply(name: str, *operands: Any) -> Expr:
-    """The primitive ``name`` over expressions and Python numbers; numbers take the kind of the expressions."""
+    """The primitive ``name`` over expressions, sizes and Python numbers; numbers take the kind of the expressions."""
     p = PRIMITIVES[name]
+    operands = tuple(Expr("size", (), INDEX, o) if hasattr(o, "free_symbols") else o for o in operands)
     exprs = [o for o in operands if isinstance(o, Expr)]
     typed = exprs[1:] if name == "where" and isinstance(operands[0], Expr) else exprs
     kinds = [e.kind for e in typed]

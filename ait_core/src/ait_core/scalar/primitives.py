@@ -83,7 +83,14 @@ def _add(a, b):  # NumPy reads + of bools as "or"; so does AIT
 
 
 def _pow(a, b):
-    return np.power(a, b) if _floating(a, b) else np.power(np.asarray(a), b)
+    if _floating(a, b):
+        return np.power(a, b)
+    a, b = np.asarray(a), np.asarray(b)  # 1 / a**n truncated: only +-1 leave something of a negative exponent
+    return np.where((b >= 0) | (abs(a) == 1), np.power(a, abs(b)), 0)
+
+
+def _round(x):
+    return np.rint(x) if _floating(x) else x
 
 
 def _rsqrt(x):
@@ -108,7 +115,7 @@ _TABLE = (
     Primitive("sign", 1, _sign, "ait::sign({0})", "same", 2),
     Primitive("floor", 1, np.floor, "ait::floor({0})"),
     Primitive("ceil", 1, np.ceil, "ait::ceil({0})"),
-    Primitive("round", 1, np.rint, "ait::round({0})"),
+    Primitive("round", 1, _round, "ait::round({0})"),
     Primitive("trunc", 1, np.trunc, "ait::trunc({0})"),
     Primitive("exp", 1, np.exp, "ait::exp({0})", "float", 12),
     Primitive("expm1", 1, np.expm1, "ait::expm1({0})", "float", 16),

@@ -48,26 +48,4 @@ struct BooleanMask {
 template <class Reader>
 BooleanMask(Reader) -> BooleanMask<Reader>;
 
-/// A score whose coordinates along some axes do not matter: they are taken as 0.
-template <bool B, bool H, bool Q, bool K, class Score>
-struct Broadcast {
-  static constexpr bool identity = false;
-  Score score;
-  template <class Row>
-  struct RowOf {
-    Row row;
-    template <class S>
-    AIT_INLINE S operator()(ait::index_t k, S s) const {
-      return row(K ? 0 : k, s);
-    }
-  };
-  AIT_INLINE auto row(ait::index_t b, ait::index_t h, ait::index_t q) const {
-    return RowOf<decltype(score.row(b, h, q))>{score.row(B ? 0 : b, H ? 0 : h, Q ? 0 : q)};
-  }
-};
-template <bool B, bool H, bool Q, bool K, class Score>
-Broadcast<B, H, Q, K, Score> broadcast(Score score) {
-  return {score};
-}
-
 }  // namespace ait_ops_attention
