@@ -164,7 +164,7 @@ class Placer:
         while stack:
             v, _ = base_of(stack.pop())
             yield v
-            if v.node is not None and v.node in self.fuser.of and self.fuser.of[v.node].inlined:
+            if v.node is not None and self.fuser.recomputed(v.node):
                 stack += v.node.operands
 
     def _copy(self, v: Value, buffer: Buffer, layout: Layout, before: Group | None, why: str, dtype=None) -> Value:
