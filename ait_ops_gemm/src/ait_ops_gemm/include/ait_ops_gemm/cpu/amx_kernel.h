@@ -80,12 +80,12 @@ inline void multiply(int rows, int vectors, index_t K, const Factors (&terms)[Te
   }
 }
 
-/// value = high + low exactly, for every finite f16; low is 0 for inf and NaN.
-AIT_INLINE void split(ait::f16 value, ait::bf16& high, ait::bf16& low) {
+/// value = high + low exactly, for every finite f16; low is 0 for inf and NaN. Both as bf16 bits.
+AIT_INLINE void split(ait::f16 value, std::uint32_t& high, std::uint32_t& low) {
   const float v = value;
-  high = ait::bf16(v);
-  const std::uint32_t rest = ait::bit_cast<std::uint32_t>(v - float(high));
-  low.bits = std::uint16_t(ait::select_bits((value.bits & 0x7c00u) == 0x7c00u, 0u, rest >> 16));
+  high = ait::float_to_bf16_bits(v);
+  const std::uint32_t rest = ait::bit_cast<std::uint32_t>(v - ait::bit_cast<float>(high << 16));
+  low = ait::select_bits((value.bits & 0x7c00u) == 0x7c00u, 0u, rest >> 16);
 }
 
 /// Splits src[rows, K] into row-major halves at stride ldd, zero up to round_up(K, 32).
@@ -94,28 +94,45 @@ inline void split_rows(ait::bf16* high, ait::bf16* low, index_t ldd, const ait::
   for (index_t i = 0; i < rows; ++i) {
     ait::bf16 *AIT_RESTRICT h = high + i * ldd, *AIT_RESTRICT l = low + i * ldd;
     const ait::f16* AIT_RESTRICT s = src + i * sm;
+    const auto one = [=](index_t k, index_t at) AIT_LAMBDA_INLINE {
+      std::uint32_t hi, lo;
+      split(s[at], hi, lo);
+      h[k].bits = std::uint16_t(hi);
+      l[k].bits = std::uint16_t(lo);
+    };
     if (sk == 1) {
       AIT_SIMD
-      for (index_t k = 0; k < K; ++k) split(s[k], h[k], l[k]);
+      for (index_t k = 0; k < K; ++k) one(k, k);
     } else {
-      for (index_t k = 0; k < K; ++k) split(s[k * sk], h[k], l[k]);
+      for (index_t k = 0; k < K; ++k) one(k, k * sk);
     }
-    for (index_t k = K; k < ait::round_up(K, 32); ++k) h[k] = l[k] = ait::bf16{0};
+    for (index_t k = K; k < ait::round_up(K, 32); ++k) h[k].bits = l[k].bits = 0;
   }
 }
+
+/// Two bf16 side by side, written at once.
+typedef std::uint32_t Pair __attribute__((may_alias, aligned(2)));
 
 /// Splits a panel [K][width] into two panels of pairs of k-rows, zero up to round_up(K, 32).
 inline void split_panel(ait::bf16* high, ait::bf16* low, const ait::f16* panel, index_t ldb, index_t width, index_t K) {
   for (index_t k = 0; k < ait::round_up(K, 32); k += 2) {
-    ait::bf16 *AIT_RESTRICT h = high + k * width, *AIT_RESTRICT l = low + k * width;
-    for (int u = 0; u < 2; ++u) {
-      const ait::f16* AIT_RESTRICT s = panel + (k + u) * ldb;
-      if (k + u < K) {
-        AIT_SIMD
-        for (index_t n = 0; n < width; ++n) split(s[n], h[2 * n + u], l[2 * n + u]);
-      } else {
-        for (index_t n = 0; n < width; ++n) h[2 * n + u] = l[2 * n + u] = ait::bf16{0};
-      }
+    const ait::f16 *AIT_RESTRICT even = panel + k * ldb, *AIT_RESTRICT odd = even + ldb;
+    Pair *AIT_RESTRICT h = reinterpret_cast<Pair*>(high + k * width), *AIT_RESTRICT l = reinterpret_cast<Pair*>(low + k * width);
+    const auto pair = [=](index_t n, ait::f16 first, ait::f16 second) AIT_LAMBDA_INLINE {
+      std::uint32_t h0, l0, h1, l1;
+      split(first, h0, l0);
+      split(second, h1, l1);
+      h[n] = h0 | h1 << 16;
+      l[n] = l0 | l1 << 16;
+    };
+    if (k + 1 < K) {
+      AIT_SIMD
+      for (index_t n = 0; n < width; ++n) pair(n, even[n], odd[n]);
+    } else if (k < K) {
+      for (index_t n = 0; n < width; ++n) pair(n, even[n], ait::f16{});
+    } else {
+      std::memset(h, 0, 4 * width);
+      std::memset(l, 0, 4 * width);
     }
   }
 }
@@ -125,17 +142,24 @@ inline void multiply_split(int rows, int vectors, index_t K, const ait::bf16* ah
                            const ait::bf16* bh, const ait::bf16* bl, index_t ldb, float* c, index_t ldc, bool accumulate) {
   float sum[32][48];
   multiply<3>(rows, vectors, K, {{ah, bh}, {ah, bl}, {al, bh}}, lda, ldb, &sum[0][0], 48, false);
+  const int columns = 16 * vectors;
   for (int i = 0; i < rows; ++i) {
-    for (int n = 0; n < 16 * vectors; ++n) {
-      if (sum[i][n] != sum[i][n]) {  // inf times a low half of 0 makes a NaN that the true product may not have
-        sum[i][n] = 0;
-        for (index_t k = 0; k < K; ++k) {
-          const index_t at = k / 2 * ldb + 2 * n + k % 2;
-          sum[i][n] += (float(ah[i * lda + k]) + float(al[i * lda + k])) * (float(bh[at]) + float(bl[at]));
-        }
+    float* AIT_RESTRICT row = sum[i];
+    float* AIT_RESTRICT out = c + i * ldc;
+    int nans = 0;
+#pragma omp simd reduction(+ : nans)
+    for (int n = 0; n < columns; ++n) nans += row[n] != row[n];
+    // inf times a low half of 0 makes a NaN that the true product may not have.
+    for (int n = 0; nans > 0 && n < columns; ++n) {
+      if (row[n] == row[n]) continue;
+      row[n] = 0;
+      for (index_t k = 0; k < K; ++k) {
+        const index_t at = k / 2 * ldb + 2 * n + k % 2;
+        row[n] += (float(ah[i * lda + k]) + float(al[i * lda + k])) * (float(bh[at]) + float(bl[at]));
       }
-      c[i * ldc + n] = accumulate ? c[i * ldc + n] + sum[i][n] : sum[i][n];
     }
+    AIT_SIMD
+    for (int n = 0; n < columns; ++n) out[n] = accumulate ? out[n] + row[n] : row[n];
   }
 }
 
