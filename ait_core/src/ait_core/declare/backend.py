@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ait_core.codegen.loops import LoopNest
+    from ait_core.codegen.kernel import SourceBuilder
+    from ait_core.fuse.nest import LoopNest
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Backend(ABC):
     """A family of targets."""
 
     name: str
+    prelude: str  # the header that defines what generated code calls, "ait/cpu/prelude.h"
 
     @abstractmethod
     def target(self, spec: str) -> Target:
@@ -80,8 +82,8 @@ class Backend(ABC):
         """Include directories; they hold the prelude ``ait/prelude.h`` and the runtime's ``ait/device.h``."""
 
     @abstractmethod
-    def loops(self, nest: LoopNest) -> str:
-        """C++ statements that run a fused nest of pointwise work, reductions and gathers: the body of a kernel."""
+    def loops(self, nest: LoopNest, k: SourceBuilder) -> None:
+        """Write the body of a kernel that runs a fused nest of pointwise work, reductions and gathers."""
 
     @abstractmethod
     def doctor(self) -> list[Check]:

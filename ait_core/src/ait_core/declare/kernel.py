@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ait_core.ir.dims import Dim
+from ait_core.ir.dims import Dim, Shape
 
 if TYPE_CHECKING:
     from ait_core.declare.backend import Target
@@ -50,23 +50,29 @@ class KernelBuilder(Protocol):
     def include(self, header: str) -> None:
         """Include a header of a plugin's include directory, e.g. ``"my_pack/cpu/scan.h"``."""
 
+    def has(self, param: str) -> bool:
+        """Whether an optional operand is present."""
+
     def pointer(self, param: str) -> str:
         """``const T*`` of an operand (offset applied)."""
 
     def strides(self, param: str) -> list[str]:
-        """Strides of an operand in elements, one a dimension of its shape."""
+        """Strides of an operand in elements, one a dimension of the shape that ``Kernel.shapes`` gives it."""
 
-    def reader(self, param: str) -> str:
-        """An object read as ``auto row = x.row(i...); row(j)``: all coordinates but the last, then the last. Returns
-        the compute type. Carries whatever was fused into the operand."""
+    def reader(self, param: str, shape: Shape | None = None) -> str:
+        """An object read as ``auto row = x.row(i...); value = row(j)``: all coordinates but the last, then the last.
+        Gives the compute type. Carries whatever was fused into the operand. ``shape`` is the shape the kernel walks."""
 
-    def writer(self) -> str:
+    def writer(self, shape: Shape | None = None) -> str:
         """An object written as ``auto row = out.row(i...); row(j, value)``, once for every result element."""
 
     @property
     def rowwise(self) -> bool:
-        """Whether row reductions were fused: then ``writer()`` is written by ``out.finish(i..., const float* row,
-        float* scratch)`` once per row of the result instead, and needs ``out.scratch_floats(n)`` floats."""
+        """Whether row reductions were fused: then ``writer()`` is an object with ``out.finish(i..., const Acc* row,
+        float* scratch)``, called once per complete row of the result instead, and ``out.scratch_floats(n)``."""
+
+    def scratch_bytes(self) -> Dim:
+        """Bytes of ``scratch`` a row-wise writer needs per thread."""
 
     def size(self, size: Dim) -> str:
         """A symbolic size, ``index_t``."""
@@ -104,6 +110,8 @@ class Kernel:
         accepts: ``accepts(node, target)`` gives None, or the reason why this node cannot be served, in words.
         space: ``space(node, target)`` gives the tuning candidates, each a dict that ``render`` finds in ``k.choice``.
         cost: ``cost(node, choice, target)`` estimates seconds; the smallest wins where nothing was measured.
+        shapes: ``shapes(node)`` gives the shape as which an operand is walked, where it is not its own (leading axes
+            merged into one, say); a layout that strides cannot say in that shape is copied first.
     """
 
     name: str
@@ -116,6 +124,7 @@ class Kernel:
     accepts: Callable[[Node, Target], str | None] = lambda node, target: None
     space: Callable[[Node, Target], Sequence[Mapping[str, Any]]] = lambda node, target: ({},)
     cost: Callable[[Node, Mapping[str, Any], Target], float] = lambda node, choice, target: 0.0
+    shapes: Callable[[Node], Mapping[str, tuple[Dim, ...]]] = lambda node: {}
 
 
 def kernels_in(*modules: ModuleType) -> list[Kernel]:

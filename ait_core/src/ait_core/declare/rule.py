@@ -22,16 +22,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AnyAttr:
-    """Matches any attribute value in a pattern and captures it as ``m[name]``."""
+    """Matches any attribute value in a pattern and captures it as ``m[name]``. ``example`` is the value with which the
+    pattern is type-checked and proven."""
 
     name: str
+    example: Any = None
 
 
 @dataclass(frozen=True)
 class AnyScalar:
-    """An operand of a pattern that matches any 0-d constant and captures its number as ``m[name]``."""
+    """An operand of a pattern that matches any 0-d constant (but no parameter: users may replace those) and captures
+    its number as ``m[name]``. ``example`` is the number with which the pattern is type-checked and proven."""
 
     name: str
+    example: bool | int | float = 0.5
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 
 from ait_core.declare.op import Op
+from ait_core.declare.rule import AnyAttr, AnyScalar
 from ait_core.errors import AITError, GraphError, InternalError
 from ait_core.ir import dims
 from ait_core.ir.dtypes import DType, dtype
@@ -20,10 +21,12 @@ from ait_core.ir.types import TensorType
 @dataclass(frozen=True, eq=False)
 class Constant:
     """Data known at build time. A ``parameter`` is a named weight that users may replace in the built model;
-    anything else may be folded away. ``array`` may share memory with its owner and is never written."""
+    anything else may be folded away. ``array`` may share memory with its owner and is never written. ``capture`` is
+    set in the patterns of rules only: this constant stands for any number, to be captured under that name."""
 
     array: np.ndarray
     parameter: str | None = None
+    capture: str | None = None
 
 
 class Value:
@@ -61,11 +64,19 @@ class Node:
     def __init__(self, op: Op, inputs: tuple[Value | None, ...], attrs: dict[str, Any], name: str,
                  source: str = "", origin: str = "") -> None:  # fmt: skip
         self.op, self.inputs, self.attrs, self.source, self.origin = op, inputs, attrs, source, origin
-        types = op.infer(*(None if v is None else v.type for v in inputs), **attrs)
+        concrete = {k: v.example if isinstance(v, AnyAttr) else v for k, v in attrs.items()}
+        types = op.infer(*(None if v is None else v.type for v in inputs), **concrete)
         many = [types] if isinstance(types, TensorType) else list(types)
         self.outputs = tuple(
             Value(name if len(many) == 1 else f"{name}_{i}", t, self, i) for i, t in enumerate(many)
         )
+
+    def with_inputs(self, inputs: tuple[Value | None, ...]) -> Node:
+        """The same node on other inputs of the same types; nothing is inferred again."""
+        new = object.__new__(Node)
+        new.op, new.inputs, new.attrs, new.source, new.origin = self.op, inputs, self.attrs, self.source, self.origin
+        new.outputs = tuple(Value(v.name, v.type, new, v.index) for v in self.outputs)
+        return new
 
     @property
     def operands(self) -> list[Value]:
@@ -129,6 +140,9 @@ def emit(op: Op, operands: Sequence[Any], attrs: dict[str, Any], *, name: str = 
 def _as_value(op: Op, v: Any, others: list[Any]) -> Value | None:
     if v is None or isinstance(v, Value):
         return v
+    if isinstance(v, AnyScalar):
+        like = _as_value(op, v.example, others)
+        return Value(v.name, like.type, constant=Constant(like.constant.array, capture=v.name))  # type: ignore[union-attr]
     if isinstance(v, (bool, int, float, np.generic)):
         like = next((o.dtype for o in others if isinstance(o, Value)), None)
         kind = "bool" if isinstance(v, (bool, np.bool_)) else "int64" if isinstance(v, (int, np.integer)) else "float32"
@@ -210,23 +224,61 @@ class Graph:
 
     def rewrite(self, visit: Callable[[Node, tuple[Value | None, ...]], Sequence[Value] | None]) -> Graph:
         """A new graph. ``visit(node, new_inputs)`` returns the values to use in place of the node's outputs, or None
-        to keep the node. Nodes are visited in topological order."""
+        to keep the node. Nodes are visited in topological order. Where nothing changes, the graph itself comes back.
+
+        Raises:
+            InternalError: naming the node, if ``visit`` fails or returns values of other types.
+        """
         new: dict[Value, Value] = {}
         for n in self.nodes:
             ins = tuple(new.get(v, v) if v is not None else None for v in n.inputs)
-            made = visit(n, ins)
+            try:
+                made = visit(n, ins)
+            except Exception as e:
+                raise InternalError(f"{type(e).__name__} at {n}: {e}") from e
             if made is None:
                 if all(a is b for a, b in zip(ins, n.inputs, strict=True)):
                     continue
-                copy = Node(n.op, ins, n.attrs, n.output.name, n.source, n.origin)
-                for old, fresh in zip(n.outputs, copy.outputs, strict=True):
-                    fresh.name = old.name
-                made = copy.outputs
+                made = n.with_inputs(ins).outputs
             for old, fresh in zip(n.outputs, made, strict=True):
                 if fresh.dtype != old.dtype or not dims.same_shape(fresh.shape, old.shape):
                     raise InternalError(f"A rewrite of {n} changes its type: {old.type} became {fresh.type}.")
                 new[old] = fresh
+        if not new:
+            return self
         return Graph({k: new.get(v, v) for k, v in self.outputs.items()}, list(self.inputs))
+
+    def substitute(self, instead: Mapping[Value, Value]) -> Graph:
+        """A new graph with values replaced by others of the same types. These may be made of replaced values, which
+        are then replaced in turn, but a value may not be needed for its own replacement."""
+        if not instead:
+            return self
+        done: dict[Value, Value] = {}
+
+        def ready(v: Value) -> Value | None:
+            return done.get(v) if v.node or v in instead else v
+
+        stack = list(self.outputs.values())
+        while stack:
+            v = stack[-1]
+            needs = [instead[v]] if v in instead else v.node.operands if v.node else []
+            pending = [] if ready(v) else [o for o in needs if ready(o) is None]
+            stack.extend(pending)
+            if pending:
+                continue
+            stack.pop()
+            if ready(v):
+                continue
+            if v in instead:
+                done[v] = ready(instead[v])  # type: ignore[assignment]
+                continue
+            node: Node = v.node  # type: ignore[assignment]
+            ins = tuple(o and ready(o) for o in node.inputs)
+            kept = all(a is b for a, b in zip(ins, node.inputs, strict=True))
+            for old, new in zip(node.outputs, (node if kept else node.with_inputs(ins)).outputs, strict=True):
+                if old not in instead:
+                    done[old] = new
+        return Graph({k: ready(v) for k, v in self.outputs.items()}, list(self.inputs))  # type: ignore[misc]
 
     def __str__(self) -> str:
         from ait_core.ir.text import show

@@ -71,6 +71,19 @@ class Affine:
             return Affine.of(0)
         return Affine({t: dims.prod((c, by)) for t, c in self.terms.items()}, dims.prod((self.constant, by)))
 
+    def recombined(self) -> Affine:
+        """The same sum with quotients and remainders of one division put together again where they fit:
+        ``(x // n) * n * c + (x % n) * c`` is ``x * c``."""
+        for t, c in self.terms.items():
+            if t.op != "imod":
+                continue
+            other = Expr("idiv", t.args, INDEX)
+            whole = self.terms.get(other)
+            if whole is not None and dims.same(whole, dims.prod((c, t.args[1].payload))):
+                rest = Affine({k: v for k, v in self.terms.items() if k not in (t, other)}, self.constant)
+                return (rest + affine(t.args[0]) * c).recombined()
+        return self
+
     def range(self) -> tuple[Dim, Dim] | None:
         """Smallest and largest value as sizes, or None if a term is unbounded or a sign unknown."""
         lo: Dim = self.constant
@@ -108,7 +121,7 @@ class Affine:
             return quotient, remainder
         if isinstance(remainder.constant, int) and isinstance(by, int) and not remainder.terms:
             return quotient + remainder.constant // by, Affine.of(remainder.constant % by)
-        inner, divisor = remainder.expr(), Expr("size", (), INDEX, by)
+        inner, divisor = remainder.expr(), size(by)
         return (
             quotient + Affine.term(Expr("idiv", (inner, divisor), INDEX)),
             Affine.term(Expr("imod", (inner, divisor), INDEX)),
@@ -155,6 +168,25 @@ def affine(e: Expr) -> Affine:
             if not b.terms and dims.at_least(b.constant, 1) and r is not None and dims.at_least(r[0], 0):
                 return a.split(b.constant)[e.op == "remainder"]
     return Affine.term(e)
+
+
+def compare(name: str, a: Expr, b: Expr) -> bool | None:
+    """The truth of an index comparison if the ranges decide it."""
+    r = (affine(a) - affine(b)).range()
+    if r is None:
+        return None
+    lo, hi = r
+    if name in ("lt", "ge"):
+        known = True if dims.at_least(-1, hi) else False if dims.at_least(lo, 0) else None
+        return known if known is None or name == "lt" else not known
+    if name in ("gt", "le"):
+        known = True if dims.at_least(lo, 1) else False if dims.at_least(0, hi) else None
+        return known if known is None or name == "gt" else not known
+    if dims.same(lo, 0) and dims.same(hi, 0):
+        return name == "eq"
+    if dims.at_least(lo, 1) or dims.at_least(-1, hi):
+        return name == "ne"
+    return None
 
 
 def _top(term: Expr) -> Dim | None:

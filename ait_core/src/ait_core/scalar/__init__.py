@@ -52,8 +52,13 @@ def check(index: Any, size: Any, what: str):
     """``index`` of a lookup into ``size`` entries. Outside ``0 <= index < size`` the run fails with a
     :class:`~ait_core.errors.FaultError` that names the kernel; memory outside the table is never touched."""
     if isinstance(index, Expr):
-        size = size if isinstance(size, Expr) else Expr("size", (), _expr.INDEX, size)
-        return Expr("check", (_expr.convert(index, _expr.INDEX), size), _expr.INDEX, what)
+        from ait_core.ir import index as ix
+
+        bound = ix.affine(size).constant if isinstance(size, Expr) else size
+        index = _expr.convert(index, _expr.INDEX)
+        if ix.affine(index).within(bound):
+            return index
+        return Expr("check", (index, ix.size(bound)), _expr.INDEX, what)
     from ait_core.errors import FaultError
 
     index = np.asarray(index)

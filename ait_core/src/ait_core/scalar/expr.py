@@ -19,6 +19,7 @@ from ait_core.scalar.primitives import PRIMITIVES
 
 KINDS = ("bool", "std::int32_t", "std::int64_t", "float", "double")  # in order of promotion
 INDEX = "std::int64_t"
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _interned: weakref.WeakValueDictionary[tuple, Expr] = weakref.WeakValueDictionary()
 
 
@@ -101,11 +102,17 @@ def const(value: float | int | bool, kind: str | None = None) -> Expr:
 def cast(x: Any, to: DType) -> Expr:
     """``x`` rounded to what ``to`` can store, in the compute kind of ``to``."""
     x = x if isinstance(x, Expr) else const(x)
-    if x.op == "const" and to.name not in ("float16", "bfloat16"):
+    wraps = to.is_int and x.op == "const" and not _in_range(x.payload, to)
+    if x.op == "const" and to.name not in ("float16", "bfloat16") and not wraps:
         return const(x.payload, to.compute)
     if x.op == "cast" and x.payload == to:
         return x
     return Expr("cast", (x,), to.compute, to)
+
+
+def _in_range(value: float, to: DType) -> bool:
+    limits = np.iinfo(to.numpy)
+    return limits.min <= value <= limits.max
 
 
 def convert(x: Expr, kind: str) -> Expr:
@@ -146,6 +153,16 @@ def apply(name: str, *operands: Any) -> Expr:
         return args[0]
     if name in ("isnan", "isinf") and kind not in ("float", "double"):
         return const(False)
+    if kind == INDEX and name in COMPARISONS:
+        from ait_core.ir.index import compare
+
+        known = compare(name, *args)
+        if known is not None:
+            return const(known)
+    if name in ("bit_and", "logical_and") and kind == "bool":  # a range that is known to hold leaves no trace
+        for a, b in (args, args[::-1]):
+            if a.op == "const":
+                return b if a.payload else a
     if name == "where" and args[0].op == "const":
         return args[1] if args[0].payload else args[2]
     if name == "where" and args[1] is args[2]:

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two micro-benchmarks for `ait bench`: what the machine can do at most.
+#include <omp.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "include/ait/cpu/simd.h"
+
+extern "C" __attribute__((visibility("default"))) double ait_peak_flops(int threads) {
+  constexpr int chains = 10, rounds = 1 << 21;  // enough independent chains to hide the latency of one FMA
+  double best = 0;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const double start = omp_get_wtime();
+    float sink = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sink)
+    {
+      ait::Vec<float> acc[chains];
+      const ait::Vec<float> a = ait::splat(0.999f), b = ait::splat(1e-3f);
+      for (auto& x : acc) x = ait::splat(1.0f);
+      for (int i = 0; i < rounds; ++i)
+        for (int c = 0; c < chains; ++c) acc[c] = acc[c] * a + b;
+      for (auto& x : acc) sink += x[0];
+    }
+    const double flops = 2.0 * chains * rounds * ait::lanes<float> * threads / (omp_get_wtime() - start);
+    if (sink != 0 && flops > best) best = flops;
+  }
+  return best;
+}
+
+extern "C" __attribute__((visibility("default"))) double ait_peak_bytes(int threads) {
+  const std::int64_t n = 1 << 24;
+  std::vector<float> a(n, 1.0f), b(n, 2.0f), c(n);
+  double best = 0;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const double start = omp_get_wtime();
+#pragma omp parallel for simd num_threads(threads)
+    for (std::int64_t i = 0; i < n; ++i) c[i] = a[i] + 0.5f * b[i];
+    const double rate = 3.0 * n * sizeof(float) / (omp_get_wtime() - start);
+    if (c[n / 2] == 2.0f && rate > best) best = rate;
+  }
+  return best;
+}

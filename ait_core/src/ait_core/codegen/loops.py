@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop nests as C++: the stages of one row. Serial inside a row with a SIMD innermost loop; how rows are spread over
+threads is the backend's business."""
+
+from __future__ import annotations
+
+from ait_core.codegen.cpp import Block, Emitter, indent
+from ait_core.fuse.nest import LoopNest, Reduce, Scratch, Stage
+from ait_core.ir import dims
+from ait_core.ir.index import affine, var
+from ait_core.ir.layout import Layout
+from ait_core.scalar.expr import Expr
+
+START = {"sum": "0", "prod": "1", "maximum": "ait::lowest<{0}>", "minimum": "ait::highest<{0}>", "any": "false",
+         "all": "true", "argmax": "0", "argmin": "0"}  # fmt: skip
+COMBINE = {"sum": "{0} = {0} + {1};", "prod": "{0} = {0} * {1};", "maximum": "{0} = ait::max({0}, {1});",
+           "minimum": "{0} = ait::min({0}, {1});", "any": "{0} = {0} || {1};", "all": "{0} = {0} && {1};"}  # fmt: skip
+CLAUSE = {"sum": "+", "prod": "*", "maximum": "ait_max", "minimum": "ait_min", "any": "||", "all": "&&"}
+
+
+def emit_row(nest: LoopNest, emitter: Emitter, row: Block, scratch: str) -> None:
+    """Append all stages of one row to ``row``. ``scratch`` is C++ for this thread's ``char*`` scratch memory."""
+    _RowWriter(nest, emitter, row, scratch).run()
+
+
+class _RowWriter:
+    def __init__(self, nest: LoopNest, emitter: Emitter, row: Block, scratch: str) -> None:
+        self.nest, self.emitter, self.row = nest, emitter, row
+        self.arrays: dict[object, tuple[str, Layout]] = {}
+        offset: dims.Dim = 0
+        for item in [*nest.scratch, *nest.accumulators]:
+            kind = item.expr.kind
+            name = emitter.fresh("kept" if isinstance(item, Scratch) else "sums")
+            row.lines.append(f"{kind}* AIT_RESTRICT {name} = reinterpret_cast<{kind}*>({scratch} + {emitter.size(offset)});")
+            self.arrays[item if isinstance(item, Scratch) else item.value] = (name, Layout.contiguous(item.shape))
+            offset = dims.as_dim(offset + dims.ceil_div(dims.prod(item.shape) * 8, 64) * 64)
+        for key in self.arrays:
+            emitter.carried[key] = self._read_array
+
+    def run(self) -> None:
+        for stage in self.nest.stages:
+            self._stage(stage)
+
+    def _read_array(self, block: Block, e: Expr) -> str:
+        name, layout = self.arrays[e.payload.what]
+        at = tuple(affine(a) for a in e.args)
+        return "*(" + self.emitter.pointer(name, e.kind, layout, at, block, e.payload.what)[0] + ")"
+
+    def _stage(self, stage: Stage) -> None:
+        row, emitter = self.row, self.emitter
+        for r in stage.reduces:
+            self._start(r, row)
+        blocks = [row]
+        for v in stage.loops:
+            blocks.append(blocks[-1].child(v.name))
+        body, outside = blocks[-1], blocks[-2] if stage.loops else row
+        inner = stage.loops[-1].name if stage.loops else None
+        clauses: dict[str, list[str]] = {}
+        serial = False
+        after: list[str] = []
+        for r in stage.reduces:
+            if r.combine.startswith("arg"):
+                self._extreme(r, body)
+                serial = True
+                continue
+            value = emitter.emit(r.expr, body)
+            target = self._accumulator(r, body, outside, inner, after)
+            body.lines.append(COMBINE[r.combine].format(target, value))
+            if "[" not in target and "*" not in target:
+                clauses.setdefault(CLAUSE[r.combine], []).append(target)
+        for c in stage.carries:
+            value = emitter.emit(c.expr, body)
+            name, layout = self.arrays[c]
+            at = tuple(var(v.name, v.size) for v in c.loops)
+            body.lines.append(f"*({emitter.pointer(name, c.expr.kind, layout, at, body, c)[0]}) = {value};")
+        for s in stage.stores:
+            emitter.store(s.value, s.coords, s.expr, body)
+        for v, block in reversed(list(zip(stage.loops, blocks[1:], strict=True))):
+            simd = []
+            if v.name == inner and not serial:
+                simd = ["#pragma omp simd" + "".join(f" reduction({op}:{', '.join(n)})" for op, n in clauses.items())]
+            size = emitter.size(v.size)
+            head = f"for (ait::index_t {v.name} = 0; {v.name} < {size}; ++{v.name}) {{"
+            target = block.parent
+            target.lines += [*simd, head, *indent(block.lines), "}"]  # type: ignore[union-attr]
+            if v.name == inner:
+                target.lines += after  # type: ignore[union-attr]
+        for r in stage.reduces:
+            if not r.shape:
+                self.row.names[_result(r)] = self._scalar(r)
+
+    def _scalar(self, r: Reduce) -> str:
+        return self.row.names[(r.value, "scalar")]
+
+    def _start(self, r: Reduce, row: Block) -> None:
+        kind = r.expr.kind
+        start = START[r.combine].format(kind)
+        if r.shape:
+            name, layout = self.arrays[r.value]
+            n = self.emitter.size(dims.prod(layout.shape))
+            row.lines.append(f"for (ait::index_t i = 0; i < {n}; ++i) {name}[i] = {start};")
+            return
+        name = self.emitter.fresh("r")
+        if r.combine.startswith("arg"):
+            row.lines += [f"{kind} {name}_best = 0;", f"bool {name}_first = true;", f"std::int64_t {name} = 0;"]
+        else:
+            row.lines.append(f"{kind} {name} = {start};")
+        row.names[(r.value, "scalar")] = name
+
+    def _accumulator(self, r: Reduce, body: Block, outside: Block, inner: str | None, after: list[str]) -> str:
+        if not r.shape:
+            return self._scalar(r)
+        name, layout = self.arrays[r.value]
+        where = f"*({self.emitter.pointer(name, r.expr.kind, layout, r.into, body, r.value)[0]})"
+        if inner is None or any(inner in self.emitter.needs(t) for c in r.into for t in c.terms):
+            return where
+        local = self.emitter.fresh("part")  # the innermost loop is reduced: sum it up in a register first
+        outside.lines.append(f"{r.expr.kind} {local} = {START[r.combine].format(r.expr.kind)};")
+        target = f"*({self.emitter.pointer(name, r.expr.kind, layout, r.into, outside, r.value)[0]})"
+        after.append(COMBINE[r.combine].format(target, local))
+        return local
+
+    def _extreme(self, r: Reduce, body: Block) -> None:
+        value, at = self.emitter.emit(r.expr, body), self.emitter.emit(r.position, body)  # type: ignore[arg-type]
+        name = self._scalar(r)
+        larger = "true" if r.combine == "argmax" else "false"
+        body.lines.append(
+            f"if (ait::better<{larger}>({value}, {name}_best, {name}_first)) "
+            f"{{ {name}_best = {value}; {name} = {at}; {name}_first = false; }}"
+        )
+
+
+def _result(r: Reduce) -> Expr:
+    from ait_core.fuse.lower import Carry
+
+    return Expr("carry", (), r.value.dtype.compute, Carry(r.value))
+
+
+def is_flat(nest: LoopNest, address) -> bool:
+    """Whether no address divides by the inner loop variable, so the flattened inner loop is a plain walk.
+    ``address(value, coords) -> Affine``."""
+    from ait_core.fuse.nest import walk
+
+    inner = {v.name for s in nest.stages for v in s.loops}
+
+    def divides(e: Expr) -> bool:
+        return any(x.op in ("idiv", "imod") and any(y.op == "var" and y.payload.name in inner for y in walk([x])) for x in walk([e]))
+
+    for stage in nest.stages:
+        exprs = list(stage.exprs())
+        sites = [(x.payload, tuple(affine(a) for a in x.args)) for e in exprs for x in walk([e]) if x.op == "load"]
+        sites += [(s.value, s.coords) for s in stage.stores]
+        for v, coords in sites:
+            if any(divides(t) for t in address(v, coords).terms):
+                return False
+        for e in exprs:  # divisions that are values, not addresses
+            if any(x.op not in ("load", "idiv", "imod", "mul", "add") and any(a.op in ("idiv", "imod") and divides(a) for a in x.args)
+                   for x in walk([e])):  # fmt: skip
+                return False
+    return True
+
+
