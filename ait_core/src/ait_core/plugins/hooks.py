@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import click
 
     from ait_core.declare.backend import Backend
+    from ait_core.declare.frontend import Frontend
     from ait_core.declare.kernel import Kernel
     from ait_core.declare.op import Op
     from ait_core.declare.rule import Lowering, Rule
@@ -55,6 +56,11 @@ def ait_lowerings() -> Sequence[Lowering]:
 @hookspec
 def ait_backends() -> Sequence[Backend]:
     """Backends."""
+
+
+@hookspec
+def ait_frontends() -> Sequence[Frontend]:
+    """Frontends: importers of other frameworks' models, each asked whether it claims what is to be compiled."""
 
 
 @hookspec
