@@ -158,16 +158,20 @@ def pointwise(name: str, *, result: str | Callable = "promote", commutative: boo
 
 
 def _of_floats(fn: Callable) -> Callable:
-    """``fn`` of operands that are float: integers and truth values as float32, floats as they are."""
+    """``fn`` of operands that all are the widest float among them, float32 at least: before any function is applied, so
+    that the logarithm of a float32 beside a float64 is taken in float64."""
 
-    def as_float(x: Any) -> Any:
+    def on_floats(*operands: Any, **attrs: Any) -> Any:
         from ait_core.scalar import expr
 
-        if isinstance(x, expr.Expr):
-            return x if x.kind in ("float", "double") else expr.convert(x, "float")
-        return x if x is None or x.dtype.kind == "f" else x.astype(np.float32)
+        given = [x for x in operands if x is not None]
+        if any(isinstance(x, expr.Expr) for x in given):
+            kind = "double" if any(x.kind == "double" for x in given) else "float"
+            return fn(*(x if x is None else expr.convert(x, kind) for x in operands), **attrs)
+        wide = np.float64 if any(x.dtype == np.float64 for x in given) else np.float32
+        return fn(*(x if x is None else x.astype(wide) for x in operands), **attrs)
 
-    return lambda *operands, **attrs: fn(*map(as_float, operands), **attrs)
+    return on_floats
 
 
 def _computed(t: dtypes.DType) -> np.dtype:
