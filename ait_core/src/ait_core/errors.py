@@ -52,5 +52,13 @@ class ArtifactError(AITError):
     """A model file that is damaged, or made for another ABI, operating system or instruction set."""
 
 
+class DeviceError(AITError):
+    """The accelerator is missing, of another kind than the model or its inputs, or failed."""
+
+
+class OutOfMemoryError(AITError, MemoryError):
+    """A run or a load needs more memory than there is."""
+
+
 class InternalError(RuntimeError):
     """An invariant of AIT is broken: a bug in AIT or in a plugin, with the pass and node where it showed."""

@@ -130,7 +130,7 @@ class SourceBuilder:
         return "x"
 
     def _all_nodes(self) -> list[Node]:
-        return self.group.members + [n for g in self.fuser.groups if g.inlined for n in g.nodes]
+        return self.group.members + [n for n in self.fuser.of if self.fuser.recomputed(n)]
 
     @staticmethod
     def _base(v: Value) -> Value:
@@ -191,8 +191,7 @@ class SourceBuilder:
     # -- functors ------------------------------------------------------------------------------------------------------
 
     def _inside(self, n: Node) -> bool:
-        g = self.fuser.of.get(n)
-        return g is self.group or (g is not None and g.inlined)
+        return self.fuser.of.get(n) is self.group or self.fuser.recomputed(n)
 
     def reader(self, param: str, shape: Shape | None = None) -> str:
         v, _ = self._operand(param)

@@ -122,10 +122,13 @@ def pointwise(name: str, *, result: str | Callable = "promote", commutative: boo
     Args:
         name: ``pack.op``.
         result: dtype of the result: ``"promote"`` (the common dtype of the operands), ``"float"`` (the same, but
-            float32 for integers), a dtype name, or ``fn(*types, **attrs) -> DType``.
+            float32 for integers, which are converted before the function sees them), a dtype name, or
+            ``fn(*types, **attrs) -> DType``.
     """
 
-    def wrap(fn: Callable) -> Op:
+    def wrap(declared: Callable) -> Op:
+        fn = _of_floats(declared) if result == "float" else declared
+
         def infer(*types: TensorType | None, **attrs: Any) -> TensorType:
             given = [t for t in types if t is not None]
             if callable(result):
@@ -149,9 +152,22 @@ def pointwise(name: str, *, result: str | Callable = "promote", commutative: boo
                 made = infer(*types, **attrs)
                 return np.broadcast_to(out.astype(made.dtype.numpy), made.shape)
 
-        return _make(name, fn, roles.Pointwise(fn), infer, reference, commutative=commutative)
+        return _make(name, declared, roles.Pointwise(fn), infer, reference, commutative=commutative)
 
     return wrap
+
+
+def _of_floats(fn: Callable) -> Callable:
+    """``fn`` of operands that are float: integers and truth values as float32, floats as they are."""
+
+    def as_float(x: Any) -> Any:
+        from ait_core.scalar import expr
+
+        if isinstance(x, expr.Expr):
+            return x if x.kind in ("float", "double") else expr.convert(x, "float")
+        return x if x is None or x.dtype.kind == "f" else x.astype(np.float32)
+
+    return lambda *operands, **attrs: fn(*map(as_float, operands), **attrs)
 
 
 def _computed(t: dtypes.DType) -> np.dtype:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ait_core.declare import roles
 from ait_core.declare.kernel import Absorbs, Kernel
 from ait_core.fuse.lower import Lowerer, NotFusable, base_of, forward
-from ait_core.fuse.nest import Anchor, LoopNest, bijective, build_nest, cost, reduced_axes
+from ait_core.fuse.nest import Anchor, LoopNest, bijective, build_nest, cost, reduced_axes, walk
 from ait_core.ir import dims
 from ait_core.ir.dims import Shape
 from ait_core.ir.graph import Graph, Node, Value
@@ -24,7 +24,8 @@ from ait_core.ir.views import Coords, Reshape
 from ait_core.scalar.expr import Expr
 
 MAX_NODES = 96  # a kernel with more statements compiles slowly and runs out of registers
-RECOMPUTE_COST = 12  # additions an element; up to this a value is computed again rather than stored
+RECOMPUTE_COST = 12  # additions an element; up to this a group is computed again rather than stored
+LIGHT_COST = 4  # the same for one node of a group, which then need not be stored for readers in other kernels
 
 Role = roles.Role
 
@@ -87,20 +88,20 @@ class Fuser:
         self.of: dict[Node, Group] = {}
         self.above: list[int] = []  # bit set of the groups each group depends on
         self.decisions: list[Decision] = []
+        self.light: set[Node] = set()
         self.users = graph.users()
-        constant: set[Value] = set(graph.constants)
+        self.constant = load_time_values(graph)
         for node in graph.nodes:
-            load = bool(node.operands) and all(v in constant for v in node.operands)
-            if load:
-                constant.update(node.outputs)
+            load = node.output in self.constant
             if isinstance(node.op.role, (roles.Viewing, roles.Join)):
                 continue
             kernel = kernels(node)
             if kernel is None and is_loop(node) and self._join(node, load):
                 continue
             self._new(node, kernel, load)
-        self.constant = constant
         self._inline()
+        self._lighten()
+        self._merge()
         self._outputs()
         self.order = self._sort()
 
@@ -174,7 +175,7 @@ class Fuser:
                 self._check_epilogue(node, g)
             elif not self._trivial(node, g):
                 nodes = [*g.nodes, node]
-                build_nest(nodes, self._stored(nodes), lambda n: n in nodes or self._cheap(n))
+                build_nest(nodes, self._stored(nodes), lambda n: n in nodes or self.recomputed(n))
         except NotFusable as e:
             return str(e)
         return None
@@ -201,13 +202,14 @@ class Fuser:
                 raise NotFusable(f"{what} absorbs no reductions in its epilogue")
             if isinstance(node.op.role, roles.Reduction) and reduced_axes(node) != [node.inputs[0].type.rank - 1]:  # type: ignore[union-attr]
                 raise NotFusable(f"{what} reduces over the last axis only")
-            build_nest(nodes, self._stored(nodes), lambda n: n in nodes or self._cheap(n), natural_anchor(out))
+            build_nest(nodes, self._stored(nodes), lambda n: n in nodes or self.recomputed(n), natural_anchor(out))
         else:
-            epilogue(out, nodes, [node.output], lambda n: n in nodes or self._cheap(n), out.shape)
+            epilogue(out, nodes, [node.output], lambda n: n in nodes or self.recomputed(n), out.shape)
 
-    def _cheap(self, n: Node) -> bool:
+    def recomputed(self, n: Node) -> bool:
+        """Whether readers in other kernels compute a node's value themselves."""
         g = self.of.get(n)
-        return g is not None and g.inlined
+        return n in self.light or (g is not None and g.inlined)
 
     def _stored(self, nodes: list[Node]) -> list[Value]:
         """What a group of these nodes must store: values with readers outside, or the last one."""
@@ -241,12 +243,62 @@ class Fuser:
             if not all(self._takes_elements(user, i) for _, (user, i) in readers):
                 continue
             inside = set(g.nodes)
-            lower = Lowerer(lambda n, inside=inside: n in inside or self._cheap(n), {})
+            lower = Lowerer(lambda n, inside=inside: n in inside or self.recomputed(n), {})
             memo: dict[Expr, int] = {}
             worst = max(cost(lower.at(v, _vars(v.shape)), memo) for v, _ in readers)
             single = len({self.of[user].index for _, (user, _) in readers}) == 1
             if worst <= RECOMPUTE_COST or (single and all(self._once(user, i) for _, (user, i) in readers)):
                 g.inlined = True
+
+    def _lighten(self) -> None:
+        """Find nodes that cost next to nothing and read only inputs and constants: a cast, a comparison, a range."""
+        memo: dict[Expr, int] = {}
+        for g in self.groups if self.vertical else ():
+            pure = {n for n in g.nodes if not isinstance(n.op.role, roles.Reduction)}
+            for n in () if g.load_time else g.nodes:
+                if n not in pure:
+                    continue
+                e = Lowerer(lambda m, pure=pure: m in pure, {}).at(n.output, _vars(n.output.shape))
+                leaves = [x.payload for x in walk([e]) if x.op == "load"]
+                if cost(e, memo) <= LIGHT_COST and all(v.node is None for v in leaves):
+                    self.light.add(n)
+
+    def _merge(self) -> None:
+        """Move a loop group into the one loop group that reads it, where one nest can hold both."""
+        for p in reversed(self.groups) if self.vertical else ():
+            readers = {
+                self.of[user].index
+                for n in p.nodes
+                for user, i in self._readers(n.output)
+                if user in self.of and not (n in self.light and self._takes_elements(user, i))
+            }
+            readers.discard(p.index)
+            alone = len(readers) == 1 and not self._escapes(p)
+            c = self.groups[min(readers)] if alone else p
+            if c is p or p.anchor or c.anchor or p.inlined or c.inlined or p.load_time != c.load_time:
+                continue
+            nodes = [*p.nodes, *c.nodes]
+            if len(nodes) > MAX_NODES:
+                continue
+            try:
+                build_nest(nodes, self._stored(nodes), lambda n, nodes=nodes: n in nodes or self.recomputed(n))
+            except NotFusable as e:
+                self.decisions.append(Decision(p.nodes[-1].output.name, c.nodes[0].output.name, False, str(e)))
+                continue
+            self.decisions.append(Decision(p.nodes[-1].output.name, c.nodes[0].output.name, True, "one loop nest"))
+            c.nodes = nodes
+            for n in p.nodes:
+                self.of[n] = c
+            p.nodes, p.inlined = [], True
+            self.above[c.index] |= self.above[p.index]
+
+    def _escapes(self, g: Group) -> bool:
+        """Whether a value of the group is needed by a join or by the caller."""
+        outs = {base_of(v)[0] for v in self.graph.outputs.values()}
+        return any(
+            n.output in outs or any(isinstance(user.op.role, roles.Join) for user, _ in self._readers(n.output))
+            for n in g.nodes
+        )
 
     def _readers(self, v: Value):
         for user, i in self.users.get(v, ()):
@@ -277,18 +329,19 @@ class Fuser:
                 continue
             for n in g.members:
                 for v in n.outputs:
-                    if v in outs or any(self._needs_memory(g, user) for user, _ in self._readers(v)):
+                    if v in outs or any(self._needs_memory(g, n, user, i) for user, i in self._readers(v)):
                         g.outputs.append(v)
 
-    def _needs_memory(self, g: Group, user: Node, seen: set[Node] | None = None) -> bool:
+    def _needs_memory(self, g: Group, node: Node, user: Node, i: int) -> bool:
+        """Whether ``user`` reads input ``i``, computed by ``node`` of group ``g``, from memory."""
         if isinstance(user.op.role, roles.Join):
             return True
         r = self.of[user]
-        if r is g:
+        if r is g or (node in self.light and self._takes_elements(user, i)):
             return False
         if not r.inlined:
             return True
-        return any(self._needs_memory(g, u) for v in user.outputs for u, _ in self._readers(v))
+        return any(self._needs_memory(g, node, u, j) for v in user.outputs for u, j in self._readers(v))
 
     def _sort(self) -> list[Group]:
         """Live groups so that producers come first; otherwise in the order of the graph."""
@@ -309,6 +362,15 @@ class Fuser:
                     done |= 1 << g.index
             rest = later
         return out
+
+
+def load_time_values(graph: Graph) -> set[Value]:
+    """Constants and what follows from constants alone, with fixed sizes: known when the model is loaded."""
+    found: set[Value] = set(graph.constants)
+    for n in graph.nodes:
+        if n.operands and all(v in found for v in n.operands) and not any(dims.symbols(v.shape) for v in n.outputs):
+            found.update(n.outputs)
+    return found
 
 
 def param_name(node: Node, i: int) -> str:

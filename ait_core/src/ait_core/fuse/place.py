@@ -78,8 +78,27 @@ class Placer:
         self._joins()
         for v in self.writers:
             if v not in self.out.places:
-                self._put(v, self._buffer(v, self.writers[v].load_time), Layout.contiguous(v.shape))
+                self._put(v, self._buffer(v, self.writers[v].load_time), self._preferred(v))
         self._operands()
+
+    def _preferred(self, v: Value) -> Layout:
+        """The layout that a template reading ``v`` through views would like best, if strides can say it."""
+        for view, (user, i) in self._views(v) if self.memory else ():
+            g = self.fuser.of.get(user)
+            if g is None or g.anchor is not user or param_name(user, i) in g.kernel.absorbs.prologue:  # type: ignore[union-attr]
+                continue
+            back = _pull(Layout.contiguous(view.shape), base_of(view)[1])
+            if back is not None:
+                return back
+        return Layout.contiguous(v.shape)
+
+    def _views(self, v: Value):
+        """Every value that is ``v`` or a view of it, with who reads it."""
+        for user, i in self.fuser.users.get(v, ()):
+            if isinstance(user.op.role, roles.Viewing):
+                yield from self._views(user.output)
+            else:
+                yield v, (user, i)
 
     def _put(self, v: Value, buffer: Buffer, layout: Layout) -> None:
         if buffer not in self.out.buffers:
@@ -145,7 +164,7 @@ class Placer:
         while stack:
             v, _ = base_of(stack.pop())
             yield v
-            if v.node is not None and v.node in self.fuser.of and self.fuser.of[v.node].inlined:
+            if v.node is not None and self.fuser.recomputed(v.node):
                 stack += v.node.operands
 
     def _copy(self, v: Value, buffer: Buffer, layout: Layout, before: Group | None, why: str, dtype=None) -> Value:

@@ -90,11 +90,23 @@ def prod(sizes: Iterable[Dim]) -> Dim:
     return as_dim(sympy.expand(out)) if isinstance(out, sympy.Expr) else out
 
 
+@lru_cache(maxsize=65536)
 def floor_div(a: Dim, b: Dim) -> Dim:
-    """``a // b``, exact where sympy sees the factor."""
+    """``a // b`` for positive ``b``: what divides exactly is taken out, the rest stays under one floor."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    return as_dim(sympy.floor(sympy.cancel(sympy.sympify(a) / b)))
+    whole, rest = sympy.Integer(0), sympy.Integer(0)
+    for term in sympy.Add.make_args(sympy.expand(a)):
+        q = sympy.cancel(term / b)
+        if q.as_numer_denom()[1] == 1:
+            whole += q
+        else:
+            rest += term
+    if rest == 0 or (at_least(rest, 0) and at_least(b - 1, rest)):
+        return as_dim(whole)
+    if at_least(-1, rest) and at_least(rest, -b):
+        return as_dim(whole - 1)
+    return as_dim(whole + sympy.floor(sympy.cancel(rest / b)))
 
 
 def ceil_div(a: Dim, b: Dim) -> Dim:
@@ -118,6 +130,10 @@ def bounds(size: Dim) -> tuple[int, int]:
         return getattr(size, "lo", 0), getattr(size, "hi", 1 << 31)
     if size.is_Rational:
         return int(sympy.floor(size)), int(sympy.ceiling(size))
+    if isinstance(size, sympy.floor):
+        num, den = (bounds(x) for x in size.args[0].as_numer_denom())
+        corners = [n // max(1, d) for n in num for d in den]
+        return min(corners), max(corners)
     parts = [bounds(a) for a in size.args]
     if isinstance(size, sympy.Add):
         return sum(p[0] for p in parts), sum(p[1] for p in parts)
@@ -131,8 +147,6 @@ def bounds(size: Dim) -> tuple[int, int]:
         return max(p[0] for p in parts), max(p[1] for p in parts)
     if isinstance(size, sympy.Min):
         return min(p[0] for p in parts), min(p[1] for p in parts)
-    if isinstance(size, (sympy.floor, sympy.ceiling)):
-        return parts[0]
     if isinstance(size, sympy.Mod):
         return 0, max(0, parts[1][1] - 1)
     if isinstance(size, sympy.Pow) and size.exp.is_Integer and size.exp > 0:
