@@ -13,10 +13,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from conftest import toy_inputs, toy_reference, toy_weights
 
 from ait_core.errors import AITError, DTypeError, FaultError, InputError, ShapeError
 from ait_core.runtime.model import load
+from tests.runtime.toy import toy_inputs, toy_reference, toy_weights
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,8 @@ def test_no_copy_of_contiguous_inputs(identity):
     """A copy of 256 MB would show in the peak memory of the process."""
     code = (
         "import resource, numpy as np; from ait_core.runtime.model import load; "
-        f"m = load({str(identity)!r}); x = np.ones(64 << 20, np.float32); out = np.ones_like(x); m(x[:8], out=out[:8]); "
+        f"m = load({str(identity)!r}); x = np.ones(64 << 20, np.float32); out = np.ones_like(x); "
+        "m(x[:8], out=out[:8]); "
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; m(x, out=out); "
         "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10"
     )
@@ -266,8 +267,16 @@ X = np.zeros((2, 3, 4), np.float32)
 @pytest.mark.parametrize(
     "change, error, text",
     [
-        (put("x", np.zeros((65, 3, 4), np.float32)), ShapeError, r"'x': dim 0 \('batch'\) is 65; the model was compiled for 0 to 64"),
-        (put("x", np.zeros((2, 0, 4), np.float32)), ShapeError, r"'x': dim 1 \('seq'\) is 0; the model was compiled for 1 to 16"),
+        (
+            put("x", np.zeros((65, 3, 4), np.float32)),
+            ShapeError,
+            r"'x': dim 0 \('batch'\) is 65; the model was compiled for 0 to 64",
+        ),
+        (
+            put("x", np.zeros((2, 0, 4), np.float32)),
+            ShapeError,
+            r"'x': dim 1 \('seq'\) is 0; the model was compiled for 1 to 16",
+        ),
         (put("index", np.zeros(1, np.int64)), ShapeError, r"'index': dim 0 \('batch'\) is 1, but input 'x' has 2"),
         (put("flat", np.zeros(7, np.float32)), ShapeError, "'flat': dim 0 is 7; expected 6"),
         (put("x", np.zeros((2, 3, 5), np.float32)), ShapeError, "'x': dim 2 is 5; expected 4"),

@@ -8,9 +8,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from conftest import toy_inputs, toy_reference, toy_weights
 
 from ait_core.runtime.model import load
+from tests.runtime.toy import toy_inputs, toy_reference, toy_weights
 
 
 def test_many_threads_many_shapes(toy):

@@ -8,15 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import OrderedDict
 
 import numpy as np
 import pytest
-from conftest import quoted, toy_block, toy_inputs, toy_weights
 
-from ait_core.errors import ArtifactError, InputError, ShapeError
-from ait_core.runtime.model import DimInfo, TensorInfo, load
-from ait_core.runtime.structure import Record, build_unflatten, register_record
+from ait_core.errors import InputError, OutOfMemoryError, ShapeError
+from ait_core.runtime.model import DimInfo, Model, TensorInfo, load
+from tests.runtime.toy import quoted, toy_block, toy_inputs, toy_weights
 
 
 def test_description(toy):
@@ -76,14 +74,15 @@ def test_large_arenas_grow(build, tmp_path):
 
 
 def test_out_of_memory(build, tmp_path):
-    from ait_core.errors import OutOfMemoryError
-
     defines = {"TOY_MANIFEST": quoted("{}"), "TOY_MAX_BATCH": "2000000000"}
     path = build(tmp_path / "toy.so", "toy.cpp", defines, toy_block(toy_weights()))
     code = (
-        "import resource, numpy as np; from ait_core.runtime.model import load; from ait_core.errors import OutOfMemoryError\n"
-        f"m = load({str(path)!r}); n = 8 << 20; a = lambda *s: np.zeros(s, np.float32); out = (a(n, 1, 4), a(n, 1, 4), a())\n"
-        "x, i, f = a(n, 1, 4), np.zeros(n, np.int64), a(n); used = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
+        "import resource, numpy as np\n"
+        "from ait_core.runtime.model import load\n"
+        "from ait_core.errors import OutOfMemoryError\n"
+        f"m, n, a = load({str(path)!r}), 8 << 20, lambda *s: np.zeros(s, np.float32)\n"
+        "x, i, f, out = a(n, 1, 4), np.zeros(n, np.int64), a(n), (a(n, 1, 4), a(n, 1, 4), a())\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20),) * 2)\n"
         "try: m(x, i, f, out=out)\n"
         "except OutOfMemoryError as e: assert 'bytes for activations' in str(e)\n"
@@ -134,40 +133,26 @@ def test_bad_thread_argument(toy):
         load(toy, threads=-2)
 
 
-STRUCTURE = {"dict": [["all", {"tuple": [0, {"list": [2, 2]}, {"constant": None}]}], [5, 1]]}
-
-
-def test_structure_of_outputs(build, tmp_path):
-    manifest = json.dumps({"output_structure": STRUCTURE})
-    defines = {"TOY_MANIFEST": quoted(manifest)}
-    model = load(build(tmp_path / "toy.so", "toy.cpp", defines, toy_block(toy_weights()), manifest))
-    result = model(**toy_inputs())
-    assert list(result) == ["all", 5] and result["all"][2] is None
-    assert isinstance(result["all"], tuple) and isinstance(result["all"][1], list)
-    assert result["all"][0].shape == result[5].shape == (2, 3, 4) and result["all"][1][0] is result["all"][1][1]
-
-
-def test_structures():
-    flat = ("a", "b")
-    boxes = build_unflatten({"namedtuple": "Boxes", "fields": [["left", 1], ["right", 0]]}, 2)(flat)
-    assert type(boxes).__name__ == "Boxes" and boxes.left == "b" and boxes.right == "a"
-    record = {"record": "some.Class", "fields": [["logits", 0], ["loss", {"constant": 1}]]}
-    result = build_unflatten(record, 2)(flat)
-    assert isinstance(result, Record) and result.logits == "a" and result["loss"] == 1
-    with pytest.raises(AttributeError, match="no field 'other'; it has logits, loss"):
-        _ = result.other
-    register_record("some.Class", OrderedDict)
-    assert build_unflatten(record, 2)(flat) == OrderedDict(logits="a", loss=1)
-
-
-@pytest.mark.parametrize(
-    "structure",
-    [2, -1, True, 0.5, "x", [0], {}, {"tuple": 0}, {"tuple": [], "list": []}, {"dict": [["a", 0], ["a", 1]]}, {"dict": [[None, 0]]},
-     {"namedtuple": "bad name", "fields": []}, {"namedtuple": "A", "fields": [["class", 0]]}, {"import": "os"}, {"tuple": [[0]]}],
-)  # fmt: skip
-def test_unknown_structures(structure):
-    with pytest.raises(ArtifactError, match="output structure"):
-        build_unflatten(structure, 2)
+def test_called_as_what_it_was_compiled_from(build, tmp_path):
+    pair = {"kind": "tuple", "items": [{"tensor": "x"}, {"tensor": "index"}]}
+    both = {"kind": "list", "items": [{"tensor": "y"}, {"tensor": "copy"}]}
+    signature = {
+        "arguments": {"pair": pair, "flat": {"tensor": "flat"}},
+        "positional": ["pair", "flat"],
+        "varargs": None,
+        "varkw": None,
+        "result": {"kind": "dict", "keys": ["both", "sum"], "items": [both, {"tensor": "total"}]},
+    }
+    manifest = json.dumps({"signature": signature})
+    path = build(tmp_path / "toy.so", "toy.cpp", {"TOY_MANIFEST": quoted(manifest)}, toy_block(toy_weights()), manifest)
+    x, index, flat = toy_inputs().values()
+    expected = Model(path)(x, index, flat)
+    model = load(path)
+    found = model((x, index), flat=flat)
+    assert list(found) == ["both", "sum"] and isinstance(found["both"], list)
+    for ours, theirs in zip((*found["both"], found["sum"]), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert model.peak_memory().weights == 100
 
 
 def test_save_with_weights_inside(toy, tmp_path):

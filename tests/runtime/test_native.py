@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import run
 
 from ait_core.runtime import INCLUDE_DIR
+from tests.runtime.toy import run
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -18,14 +18,40 @@ PROGRAMS = Path(__file__).parent / "programs"
 def test_c_program(bare_toy, tmp_path, compiler):
     program = tmp_path / "program"
     warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-    run(*compiler, *warnings, "-I", INCLUDE_DIR, PROGRAMS / "use_ait.c", "-x", "none", bare_toy, f"-Wl,-rpath,{bare_toy.parent}", "-lm", "-o", program)
+    run(
+        *compiler,
+        *warnings,
+        "-I",
+        INCLUDE_DIR,
+        PROGRAMS / "use_ait.c",
+        "-x",
+        "none",
+        bare_toy,
+        f"-Wl,-rpath,{bare_toy.parent}",
+        "-lm",
+        "-o",
+        program,
+    )
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr
 
 
 def test_cpp_program(bare_toy, identity, tmp_path):
     program = tmp_path / "program"
-    run("g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", INCLUDE_DIR, PROGRAMS / "use_ait.cpp", "-ldl", "-o", program)
+    run(
+        "g++",
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-I",
+        INCLUDE_DIR,
+        PROGRAMS / "use_ait.cpp",
+        "-ldl",
+        "-o",
+        program,
+    )
     weights = bare_toy.with_suffix(".safetensors")
     done = subprocess.run([program, bare_toy, identity, weights], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import safetensors.numpy
 import torch
-from conftest import toy_inputs, toy_reference, toy_weights
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ait_core.errors import InputError, WeightsError
 from ait_core.runtime.model import load
 from ait_core.runtime.weights_file import write_weights
+from tests.runtime.toy import toy_inputs, toy_reference, toy_weights
 
 
 def check(model, weights):
@@ -114,7 +114,12 @@ def test_unfit_weights_are_listed(toy, tmp_path):
 
 
 def test_files_of_ours_are_read_by_others(tmp_path):
-    weights = dict(toy_weights(), half=np.ones((2, 0, 3), ml_dtypes.bfloat16), flags=np.array([True, False]), strange=np.arange(8)[::-1])
+    weights = dict(
+        toy_weights(),
+        half=np.ones((2, 0, 3), ml_dtypes.bfloat16),
+        flags=np.array([True, False]),
+        strange=np.arange(8)[::-1],
+    )
     write_weights(tmp_path / "w.safetensors", weights)
     back = safetensors.numpy.load_file(tmp_path / "w.safetensors")
     assert set(back) == set(weights)
@@ -130,7 +135,7 @@ def entry(dtype="F32", shape=(4,), offsets=(0, 16)):
 
 
 GOOD = {
-    "__metadata__": {"format": "pt", "note": "\u00e9 \U0001f600 \" \\ \n"},
+    "__metadata__": {"format": "pt", "note": '\u00e9 \U0001f600 " \\ \n'},
     "weight": entry(),
     "scale": entry(shape=(), offsets=(16, 20)),
     "table.rows": entry(shape=(5, 4), offsets=(20, 100)),

@@ -7,12 +7,12 @@
 
 #include "ait/ait.h"
 
-#define CHECK(condition)                                                                         \
-  do {                                                                                           \
-    if (!(condition)) {                                                                          \
-      printf("line %d: %s\nlast error: %s\n", __LINE__, #condition, ait_last_error());           \
-      exit(1);                                                                                   \
-    }                                                                                            \
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      printf("line %d: %s\nlast error: %s\n", __LINE__, #condition, ait_last_error()); \
+      exit(1);                                                                         \
+    }                                                                                  \
   } while (0)
 
 static void check_error(ait_status got, ait_status expected, const char* words) {
@@ -57,13 +57,15 @@ int main(void) {
   options.weights_data = NULL;
   CHECK(ait_create(&options, &model) == AIT_OK && ait_threads(model) == 2);
 
-  CHECK(ait_count(model, AIT_INPUTS) == 3 && ait_count(model, AIT_OUTPUTS) == 3 && ait_count(model, AIT_CONSTANTS) == 3);
+  CHECK(ait_count(model, AIT_INPUTS) == 3 && ait_count(model, AIT_OUTPUTS) == 3 &&
+        ait_count(model, AIT_CONSTANTS) == 3);
   CHECK(ait_count(model, AIT_DIMS) == 2 && ait_count(model, AIT_GROUPS) == 5 && ait_count(model, 17) == 0);
   ait_tensor_info info;
   CHECK(ait_describe(model, AIT_INPUTS, 0, &info) == AIT_OK && strcmp(info.name, "x") == 0 && info.dtype == AIT_F32);
   CHECK(info.rank == 3 && info.lo[0] == 0 && info.hi[0] == 64 && info.lo[2] == 4 && info.hi[2] == 4);
   CHECK(info.dim[0] == 0 && info.dim[1] == 1 && info.dim[2] == -1);
-  CHECK(ait_describe(model, AIT_CONSTANTS, 2, &info) == AIT_OK && info.rank == 2 && info.hi[0] == 5 && info.dim[1] == -1);
+  CHECK(ait_describe(model, AIT_CONSTANTS, 2, &info) == AIT_OK && info.rank == 2 && info.hi[0] == 5 &&
+        info.dim[1] == -1);
   check_error(ait_describe(model, AIT_OUTPUTS, 3, &info), AIT_ERROR_INPUT, "no number 3; the model has 3");
   check_error(ait_describe(model, AIT_DIMS, 0, &info), AIT_ERROR_INPUT, "no kind of tensor");
   ait_dim_info dim;
@@ -81,7 +83,8 @@ int main(void) {
   weights[1] = tensor(&scale, NULL, 0, AIT_F32);
   weights[2] = tensor(table, five_four, 2, AIT_F32);
   check_error(ait_swap_weights(model), AIT_ERROR_WEIGHTS, "staged");
-  check_error(ait_stage_weights(model, names, weights, 2, 0), AIT_ERROR_WEIGHTS, "'table.rows' (float32[5, 4]) is missing");
+  check_error(ait_stage_weights(model, names, weights, 2, 0), AIT_ERROR_WEIGHTS,
+              "'table.rows' (float32[5, 4]) is missing");
   check_error(ait_stage_weights_file(model, "/no/such/file", 0), AIT_ERROR_WEIGHTS, "/no/such/file");
   CHECK(ait_stage_weights(model, names, weights, 3, 0) == AIT_OK && ait_swap_weights(model) == AIT_OK);
   scale = -1;
@@ -117,7 +120,8 @@ int main(void) {
   double seconds[5];
   CHECK(ait_profile(model, NULL, inputs, 3, outputs, 3, 3, seconds) == AIT_OK && seconds[0] == 0 && seconds[2] > 0);
 
-  check_error(ait_run(model, NULL, inputs, 2, outputs, 3), AIT_ERROR_INPUT, "3 inputs (x, index, flat), but 2 were given");
+  check_error(ait_run(model, NULL, inputs, 2, outputs, 3), AIT_ERROR_INPUT,
+              "3 inputs (x, index, flat), but 2 were given");
   check_error(ait_run(model, NULL, NULL, 3, outputs, 3), AIT_ERROR_INPUT, "null");
   check_error(ait_run(NULL, NULL, inputs, 3, outputs, 3), AIT_ERROR_INPUT, "null");
   inputs[0].data = NULL;

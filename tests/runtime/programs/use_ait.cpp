@@ -24,7 +24,9 @@ int main(int, char** argv) try {
   float weight[4] = {1, 1, 1, 1}, table[20] = {};
   std::atomic<bool> done{false}, wrong{false};
   const auto set = [&](float scale) {
-    toy.set_weights({{"weight", {weight, {4}, AIT_F32}}, {"scale", {&scale, {}, AIT_F32}}, {"table.rows", {table, {5, 4}, AIT_F32}}});
+    toy.set_weights({{"weight", {weight, {4}, AIT_F32}},
+                     {"scale", {&scale, {}, AIT_F32}},
+                     {"table.rows", {table, {5, 4}, AIT_F32}}});
   };
   set(2);
   std::vector<std::thread> threads;
@@ -32,12 +34,15 @@ int main(int, char** argv) try {
     threads.emplace_back([&, t] {
       for (int run = 0; run < 100 || !done; ++run) {
         const std::int64_t batch = 1 + (t * 5 + run) % 50;
-        std::vector<float> x(static_cast<std::size_t>(batch) * 4, 1.f), flat(static_cast<std::size_t>(batch)), y(x.size()), copy(x.size());
+        std::vector<float> x(static_cast<std::size_t>(batch) * 4, 1.f), flat(static_cast<std::size_t>(batch)),
+            y(x.size()), copy(x.size());
         std::vector<std::int64_t> index(static_cast<std::size_t>(batch));
         float total = 0;
-        const std::vector<ait::Tensor> inputs{{x.data(), {batch, 1, 4}, AIT_F32}, {index.data(), {batch}, AIT_I64}, {flat.data(), {batch}, AIT_F32}};
+        const std::vector<ait::Tensor> inputs{
+            {x.data(), {batch, 1, 4}, AIT_F32}, {index.data(), {batch}, AIT_I64}, {flat.data(), {batch}, AIT_F32}};
         if (toy.infer(inputs)[0] != std::vector<std::int64_t>{batch, 1, 4}) wrong = true;
-        toy.run(inputs, {{y.data(), {batch, 1, 4}, AIT_F32}, {copy.data(), {batch, 1, 4}, AIT_F32}, {&total, {}, AIT_F32}});
+        toy.run(inputs,
+                {{y.data(), {batch, 1, 4}, AIT_F32}, {copy.data(), {batch, 1, 4}, AIT_F32}, {&total, {}, AIT_F32}});
         for (const float v : y)
           if (v != y[0] || (v != 2 && v != 3)) wrong = true;
       }

@@ -16,9 +16,7 @@ thread_local char last_error[8192];
 ait_status remember(ait_status status, std::string_view what) noexcept {
   constexpr std::string_view cut = " ...";
   const std::size_t room = sizeof last_error - 1, length = std::min(what.size(), room);
-  // Messages quote names from files: no null may end them early, no control sequence reach a terminal.
-  std::transform(what.begin(), what.begin() + length, last_error,
-                 [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f ? '?' : static_cast<char>(c); });
+  std::memcpy(last_error, what.data(), length);
   if (what.size() > room) std::memcpy(last_error + room - cut.size(), cut.data(), cut.size());
   last_error[length] = '\0';
   return status;
