@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ait_core.build.driver import Progress
+from ait_core.build.driver import Built, Progress
+from ait_core.codegen.model import ModelSource, constant_name
 from ait_core.compiler import Plan, build, make_plan
 from ait_core.declare.backend import Target
 from ait_core.declare.frontend import Imported
 from ait_core.errors import AITError, ToolchainError
 from ait_core.ir.graph import Graph
 from ait_core.plugins.registry import Registry, registry
+
+if TYPE_CHECKING:
+    from ait_core.runtime.model import Model
 
 
 @dataclass
@@ -111,8 +115,6 @@ def compile(  # noqa: A001
     Raises:
         AITError: one of its subclasses, saying what happened, what was expected and what to do.
     """
-    from ait_core.runtime.build_output import load_built
-
     if weights not in ("embedded", "beside"):
         raise AITError(f"weights is 'embedded' or 'beside'; got {weights!r}.")
     plugins = plugins or registry()
@@ -121,4 +123,14 @@ def compile(  # noqa: A001
     manifest = {"signature": source.imported.signature.data} if source.imported else {}
     built, model = build(decided, plugins, manifest=manifest, embed=weights == "embedded", jobs=jobs,
                          keep=Path(keep) if keep else None, progress=progress)  # fmt: skip
-    return source.adapt(load_built(built, model, threads))
+    return source.adapt(_load(built, model, threads))
+
+
+def _load(built: Built, source: ModelSource, threads: int | None) -> Model:
+    """Load what was built; weights that are not inside come from memory."""
+    from ait_core.runtime.model import Model
+
+    if source.manifest["embedded"]:
+        return Model(built.library, threads=threads)
+    arrays = {constant_name(v, i): v.constant.array for i, (_, v) in enumerate(source.weights)}  # type: ignore[union-attr]
+    return Model(built.library, weights=arrays, threads=threads)

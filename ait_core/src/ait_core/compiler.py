@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ait_core.build.driver import Builder, Built, Progress
+from ait_core.build.driver import EMBED_LIMIT, Builder, Built, Progress
 from ait_core.codegen.kernel import Launch, build_launch
 from ait_core.codegen.model import ModelSource, build_model
 from ait_core.declare import roles
@@ -144,9 +144,9 @@ def build(plan: Plan, registry: Registry, *, manifest: Mapping[str, Any] | None 
           jobs: int | None = None, keep: Path | None = None, progress: Progress | None = None) -> tuple[Built, ModelSource]:  # fmt: skip
     """Compile a plan into a library in the cache."""
     toolchain = plan.backend.toolchain(plan.target)
-    source = build_model(plan.graph, plan.placement, plan.run, plan.load, plan.target.isa, {
-        **describe(plan, registry), **(manifest or {}), "compiler": toolchain.identity, "embedded": embed,
-    })  # fmt: skip
+    described = {**describe(plan, registry), **(manifest or {}), "compiler": toolchain.identity}
+    source = build_model(plan.graph, plan.placement, plan.run, plan.load, plan.target.isa, described)
+    source.manifest["embedded"] = embed = embed and source.weights_bytes <= EMBED_LIMIT
     digest = hashlib.sha256()
     for offset, v in source.weights:
         array = v.constant.array  # type: ignore[union-attr]

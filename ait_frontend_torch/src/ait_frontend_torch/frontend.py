@@ -180,6 +180,6 @@ def _report(problems: Sequence[Problem], name: str) -> str:
 
 
 def _installed() -> Mapping[str, Lowering]:
-    from ait_core.plugins.loader import registry
+    from ait_core.plugins.registry import registry
 
     return {target: low for (frontend, target), low in registry().lowerings.items() if frontend == "torch"}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -168,6 +169,10 @@ class Importer:
         types = tuple(self._type(t) for t in many if isinstance(t, torch.Tensor))
         args, kwargs = self._arguments(node, env)
         ctx = Context(name, types)
+        try:
+            inspect.signature(lowering.fn).bind(ctx, *args, **kwargs)
+        except TypeError as e:
+            raise UnsupportedError(f"its lowering does not know this form of it: {e}") from None
         try:
             made = lowering.fn(ctx, *args, **kwargs)
         except UnsupportedError:

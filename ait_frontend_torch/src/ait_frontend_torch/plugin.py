@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ait_core.declare.frontend import Frontend, Imported
-from ait_core.declare.rule import Lowering
+from ait_core.declare.rule import Lowering, lowerings_in
 from ait_core.plugins.hooks import hookimpl
+from ait_frontend_torch import identities
 
 API_VERSION = 1
 
@@ -43,3 +44,8 @@ class TorchFrontend(Frontend):
 @hookimpl
 def ait_frontends() -> Sequence[Frontend]:
     return [TorchFrontend()]
+
+
+@hookimpl
+def ait_lowerings() -> Sequence[Lowering]:
+    return lowerings_in(identities)

@@ -21,8 +21,10 @@ from ait_core.build.cache import Cache, copy_atomically
 from ait_core.codegen.model import ModelSource
 from ait_core.declare.backend import Toolchain
 from ait_core.errors import CompileError, ToolchainError
+from ait_core.runtime import FLAGS as RUNTIME_FLAGS
+from ait_core.runtime import INCLUDE_DIR, LINK_FLAGS, SOURCES
 
-RUNTIME = Path(__file__).parent.parent / "runtime"
+PRIVATE = SOURCES[0].parent  # headers that only the runtime's own sources include
 EMBED_LIMIT = 2_000_000_000  # bytes; larger weights always lie beside the library
 Progress = Callable[[str, int, int], None]
 
@@ -66,8 +68,9 @@ class Builder:
     def __init__(self, toolchain: Toolchain, includes: Sequence[Path], *, embed: bool = True, jobs: int | None = None,
                  keep: Path | None = None, progress: Progress | None = None) -> None:  # fmt: skip
         self.toolchain, self.embed, self.keep, self.progress = toolchain, embed, keep, progress
-        self.includes = [RUNTIME / "include", *includes]
+        self.includes = [INCLUDE_DIR, *includes]
         self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.link_flags = [*toolchain.link_flags, *LINK_FLAGS]
         self.objects, self.models = Cache("objects"), Cache("models")
 
     def build(self, model: ModelSource, weights_digest: str) -> Built:
@@ -80,22 +83,24 @@ class Builder:
         from ait_core.codegen.model import manifest_text
         from ait_core.runtime.artifact import seal
 
-        embed = self.embed and 0 < model.weights_bytes <= EMBED_LIMIT
+        embed = self.embed and model.weights_bytes > 0
+        manifest = manifest_text(model.manifest)
         sources = dict(model.sources)
-        sources["model.cpp"] = sources["model.cpp"].replace("@WEIGHTS@", "ait_weights" if embed else "nullptr")
-        runtime = {f"runtime_{p.name}": p for p in sorted((RUNTIME / "src").glob("*.cpp"))}
+        sources["model.cpp"] = model.model_cpp(embed, manifest)
+        runtime = {f"runtime_{p.name}": p for p in SOURCES}
         headers = headers_digest(self.includes)
-        private = headers_digest([RUNTIME / "src"])
+        private = headers_digest([PRIVATE])
         keys: dict[str, str] = {}
         for name, text in sources.items():
             flags = self._flags(name == "model.cpp")
             keys[name] = _digest(text, headers, self.toolchain.identity, *flags)
+        order = [*runtime, *sources]  # the runtime's objects come first on the link line
         for name, path in runtime.items():
             keys[name] = _digest(path.read_bytes(), headers, private, self.toolchain.identity, *self._flags(True))
-        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *self.toolchain.link_flags)
+        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *self.link_flags)
 
         if self.keep is not None:
-            self._write_tree(self.keep, model, sources, runtime, embed, list(keys))
+            self._write_tree(self.keep, model, sources, runtime, embed, order)
         found = self.models.get(model_key, ".so")
         if found is not None:
             return Built(found, 0)
@@ -111,16 +116,16 @@ class Builder:
             for n in missing:
                 self.objects.put(keys[n], ".o", where / f"{n}.o")
             linked = where / "model.so"
-            inputs = [str(where / f"{n}.o") if n in missing else str(self.objects.path(keys[n], ".o")) for n in keys]
+            inputs = [str(where / f"{n}.o") if n in missing else str(self.objects.path(keys[n], ".o")) for n in order]
             self._link(where, inputs, embed, linked)
-            seal(linked, manifest_text(model.manifest))
+            seal(linked, manifest)
             path = self.models.put(model_key, ".so", linked)
         self.objects.trim()
         self.models.trim()
         return Built(path, len(missing))
 
     def _flags(self, baseline: bool) -> list[str]:
-        return list(self.toolchain.baseline_flags if baseline else self.toolchain.compile_flags)
+        return list(RUNTIME_FLAGS if baseline else self.toolchain.compile_flags)
 
     def _write_tree(self, where: Path, model: ModelSource, sources: dict[str, str], runtime: dict[str, Path], embed: bool,
                     compile_: list[str]) -> None:  # fmt: skip
@@ -130,7 +135,7 @@ class Builder:
             (where / name).write_text(text)
         for name, path in runtime.items():
             shutil.copyfile(path, where / name)
-        for path in (RUNTIME / "src").glob("*.h"):
+        for path in PRIVATE.glob("*.h"):
             shutil.copyfile(path, where / path.name)
         if embed:
             with open(where / "weights.bin", "wb") as f:
@@ -149,7 +154,7 @@ class Builder:
             f"includes = {' '.join('-I' + quote(str(i)) for i in self.includes)}",
             f"flags = {' '.join(map(quote, self._flags(False)))}",
             f"baseline = {' '.join(map(quote, self._flags(True)))}",
-            f"link = {' '.join(map(quote, self.toolchain.link_flags))}",
+            f"link = {' '.join(map(quote, self.link_flags))}",
             "rule kernel\n  command = $cxx $flags $includes -c $in -o $out\n  description = $in",
             "rule runtime\n  command = $cxx $baseline $includes -c $in -o $out\n  description = $in",
             "rule weights\n  command = $cxx -c $in -o $out",
@@ -184,7 +189,7 @@ class Builder:
         if embed:
             self._run([self.toolchain.compiler, "-c", "weights.S", "-o", "weights.o"], where)
             objects = [*objects, "weights.o"]
-        self._run([self.toolchain.compiler, *self.toolchain.link_flags, *objects, "-o", str(linked)], where)
+        self._run([self.toolchain.compiler, *self.link_flags, *objects, "-o", str(linked)], where)
 
     def _run(self, command: list[str], where: Path) -> None:
         done = subprocess.run(command, cwd=where, capture_output=True, text=True)

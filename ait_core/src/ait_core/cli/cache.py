@@ -1,40 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ait cache``: the cache of compiled objects."""
+"""``ait cache``: the cache of compiled objects and linked models."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import time
+from dataclasses import asdict, dataclass
 
 import click
 
-from ait_core.cache import ObjectCache, cache_dir, cache_limit
+from ait_core.build.cache import LIMIT, Cache, Entry, root
 from ait_core.cli._output import json_option, output, size
+
+KINDS = ("objects", "models")
+STALE = 24 * 3600  # seconds after which a temporary file cannot belong to a build that runs
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Number of files and their bytes."""
+
+    files: int = 0
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.files} files, {size(self.bytes)}"
+
+
+def removable(kind: str) -> list[Entry]:
+    """The files of one kind that are whole, or left over from a build that died."""
+    entries = Cache(kind).entries()
+    return [e for e in entries if not e.path.name.startswith(".") or time.time() - e.used > STALE]
+
+
+def usage(entries: list[Entry]) -> Usage:
+    return Usage(len(entries), sum(e.nbytes for e in entries))
 
 
 @click.group()
 def command() -> None:
-    """Show or clear the cache of compiled objects."""
+    """Show or clear the cache of compiled objects and models."""
 
 
 @command.command()
 @json_option
 def show() -> None:
     """Show where it lies and how much it holds."""
-    used, limit = ObjectCache().usage(), cache_limit()
-    data = {"path": str(cache_dir()), **asdict(used), "limit": limit}
-    output(data, lambda: click.echo(f"{cache_dir()}: {used.objects} objects, {size(used.bytes)} of {size(limit)}"))
+    used = {kind: usage(Cache(kind).entries()) for kind in KINDS}
+    data = {"path": str(root()), "limit": LIMIT, **{k: asdict(u) for k, u in used.items()}}
+    lines = [f"{root()}, at most {size(LIMIT)} of each kind", *(f"{k}: {u}" for k, u in used.items())]
+    output(data, lambda: click.echo("\n".join(lines)))
 
 
 @command.command()
 @json_option
 def path() -> None:
     """Print its directory."""
-    output({"path": str(cache_dir())}, lambda: click.echo(cache_dir()))
+    output({"path": str(root())}, lambda: click.echo(root()))
 
 
 @command.command()
 @json_option
 def clear() -> None:
-    """Remove every object. Builds that are running are not disturbed."""
-    gone = ObjectCache().clear()
-    output({"removed": asdict(gone)}, lambda: click.echo(f"removed {gone.objects} objects, {size(gone.bytes)}"))
+    """Remove everything but what a running build is writing. Folders stay, for the same reason."""
+    gone = {kind: removable(kind) for kind in KINDS}
+    for e in (e for entries in gone.values() for e in entries):
+        e.path.unlink(missing_ok=True)
+    removed = {kind: usage(entries) for kind, entries in gone.items()}
+    output({"removed": {k: asdict(u) for k, u in removed.items()}},
+           lambda: click.echo("\n".join(f"removed {k}: {u}" for k, u in removed.items())))  # fmt: skip

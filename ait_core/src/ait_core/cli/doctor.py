@@ -14,15 +14,15 @@ from pathlib import Path
 import click
 
 import ait_core
-from ait_core.cache import ObjectCache, cache_dir
-from ait_core.cli._output import json_option, output, size, table
+from ait_core.build.cache import root
+from ait_core.cli._output import json_option, output, table
 from ait_core.declare.backend import Backend, Check
 from ait_core.errors import AITError
 from ait_core.plugins.registry import Registry, registry
 
 
 def core_checks() -> Iterator[Check]:
-    """Python, the runtime binding, the build tool and the caches."""
+    """Python, the runtime binding, the build tool and the cache."""
     yield Check("python", sys.version_info >= (3, 10), f"{platform.python_version()} ({sys.executable})",
                 "AIT needs Python 3.10 or newer.")  # fmt: skip
     yield Check("ait-core", True, f"{ait_core.__version__} ({Path(ait_core.__file__).parent})")
@@ -32,11 +32,9 @@ def core_checks() -> Iterator[Check]:
     ):
         found = importlib.util.find_spec(module)
         yield Check(what, found is not None, str(found.origin) if found else f"no module {module}", fix)
-    root = cache_dir()
-    existing = next(p for p in (root, *root.parents) if p.exists())
+    existing = next(p for p in (root().absolute(), *root().absolute().parents) if p.exists())
     writable = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
-    used = ObjectCache().usage()
-    yield Check("cache", writable, f"{root}: {used.objects} objects, {size(used.bytes)}",
+    yield Check("cache", writable, str(root()),
                 f"{existing} cannot be written: set AIT_CACHE_DIR to a directory of yours.")  # fmt: skip
 
 
@@ -82,12 +80,14 @@ def command() -> None:
     data = {
         "can_compile": able,
         "targets": targets,
-        "checks": [{"group": g, **asdict(c)} for g, checks in groups.items() for c in checks],
+        "checks": [
+            {"group": g, **asdict(c), "fix": "" if c.ok else c.fix} for g, checks in groups.items() for c in checks
+        ],
     }
 
     def show() -> None:
         rows = [(g, c.what, "ok" if c.ok else "FAIL", c.detail) for g, checks in groups.items() for c in checks]
-        table(("part", "check", "", "detail"), rows)
+        table(("part", "check", "state", "detail"), rows)
         for g, checks in groups.items():
             for c in checks:
                 if not c.ok:

@@ -28,6 +28,11 @@ class ModelSource:
     peak_bytes: Dim
     manifest: dict[str, Any] = field(default_factory=dict)
 
+    def model_cpp(self, embed: bool, manifest: str) -> str:
+        """``model.cpp`` with the manifest, and with the weights' symbol if they go into the library."""
+        text = self.sources["model.cpp"].replace("@WEIGHTS@", "ait_weights" if embed else "nullptr")
+        return text.replace("@MANIFEST@", "\n".join(f"    {cstring(manifest[i : i + 96])}" for i in range(0, len(manifest), 96)))
+
 
 class _Expressions:
     """Symbolic sizes as numbered expressions; the dims come first."""
@@ -92,11 +97,6 @@ class _Tables:
         ids = ", ".join(str(self.exprs.id(s)) for s in v.shape) or "0"
         extra.append(f"static const std::uint32_t {prefix}{i}_shape[] = {{{ids}}};")
         return f"{{{cstring(name)}, DType::{_ENUM[v.dtype.name]}, {v.type.rank}, {prefix}{i}_shape}}"
-
-
-def _text(manifest: dict[str, Any]) -> str:
-    text = manifest_text(manifest)
-    return "\n".join(f"    {cstring(text[i : i + 96])}" for i in range(0, len(text), 96))
 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
@@ -172,7 +172,7 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
         "static inline index_t imin(index_t a, index_t b) { return a < b ? a : b; }",
         "static inline index_t imax(index_t a, index_t b) { return a > b ? a : b; }",
         "namespace {",
-        f"const char manifest_[] =\n{_text(manifest)};",
+        "const char manifest_[] =\n@MANIFEST@;",
         *extra,
         _table("Dim", "dims_", [f"{{{cstring(s.name)}, {s.lo}, {s.hi}}}" for s in graph.symbols]),
         _table("TensorSpec", "inputs_", inputs),
@@ -195,9 +195,27 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
         "}  // namespace ait",
         "",
     ]
-    sources = {f"{x.function}.cpp": x.source for x in [*load, *run]}
+    sources = units([*load, *run])
     sources["model.cpp"] = "\n".join(lines)
     return ModelSource(sources, weights, offset, arena, manifest)
+
+
+UNIT = 8  # loop kernels a translation unit: parsing the headers costs more than compiling one of them
+
+
+def units(launches: list[Launch]) -> dict[str, str]:
+    """Translation units by file name: templates' kernels alone, loop kernels a few together."""
+    out: dict[str, str] = {}
+    loops: dict[str, str] = {}
+    for x in launches:
+        if x.group.kernel is None:
+            loops[x.function] = x.source
+        else:
+            out[f"{x.function}.cpp"] = x.source
+    texts = list(loops.values())
+    for i in range(0, len(texts), UNIT):
+        out[f"loops_{i // UNIT}.cpp"] = "\n".join(texts[i : i + UNIT])
+    return out
 
 
 def constant_name(v: Value, i: int) -> str:

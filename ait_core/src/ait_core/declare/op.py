@@ -17,7 +17,7 @@ import numpy as np
 from ait_core.declare import roles
 from ait_core.declare.roles import Role
 from ait_core.errors import GraphError
-from ait_core.ir import dtypes
+from ait_core.ir import dims, dtypes
 from ait_core.ir.types import TensorType, broadcast
 
 OP_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
@@ -95,7 +95,9 @@ def _plain(value: Any) -> Any:
         return tuple(_plain(v) for v in value)
     if isinstance(value, tuple):
         return tuple(_plain(v) for v in value)
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    return dims.as_dim(value) if hasattr(value, "free_symbols") else value  # a symbolic size
 
 
 def signature(fn: Callable, skip: int = 0) -> tuple[tuple[Param, ...], tuple[Attr, ...]]:
@@ -293,8 +295,6 @@ def join(name: str) -> Callable[[Callable], Op]:
 
     def wrap(fn: Callable) -> Op:
         def infer(*types: TensorType, **attrs: Any) -> TensorType:
-            from ait_core.ir import dims
-
             axis = fn(*types, **attrs)
             first = types[0]
             for t in types:

@@ -90,18 +90,15 @@ class Fuser:
         self.decisions: list[Decision] = []
         self.light: set[Node] = set()
         self.users = graph.users()
-        constant: set[Value] = set(graph.constants)
+        self.constant = load_time_values(graph)
         for node in graph.nodes:
-            load = bool(node.operands) and all(v in constant for v in node.operands)
-            if load:
-                constant.update(node.outputs)
+            load = node.output in self.constant
             if isinstance(node.op.role, (roles.Viewing, roles.Join)):
                 continue
             kernel = kernels(node)
             if kernel is None and is_loop(node) and self._join(node, load):
                 continue
             self._new(node, kernel, load)
-        self.constant = constant
         self._inline()
         self._lighten()
         self._merge()
@@ -365,6 +362,15 @@ class Fuser:
                     done |= 1 << g.index
             rest = later
         return out
+
+
+def load_time_values(graph: Graph) -> set[Value]:
+    """Constants and what follows from constants alone, with fixed sizes: known when the model is loaded."""
+    found: set[Value] = set(graph.constants)
+    for n in graph.nodes:
+        if n.operands and all(v in found for v in n.operands) and not any(dims.symbols(v.shape) for v in n.outputs):
+            found.update(n.outputs)
+    return found
 
 
 def param_name(node: Node, i: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ait_core.declare import roles
+from ait_core.fuse.groups import load_time_values
 from ait_core.fuse.lower import view_steps
 from ait_core.fuse.structural import joined, part, permute
 from ait_core.ir import dims
@@ -31,10 +32,7 @@ class _Branch:
 
 def merge_contractions(graph: Graph) -> Graph:
     """Merge contractions of one operand with constant right-hand sides."""
-    constants: set[Value] = set(graph.constants)
-    for n in graph.nodes:
-        if n.operands and all(v in constants for v in n.operands):
-            constants.update(n.outputs)
+    constants = load_time_values(graph)
     users = graph.users()
     outputs = set(graph.outputs.values())
     sets: dict[tuple, list[Node]] = {}

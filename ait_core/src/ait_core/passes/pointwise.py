@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import sympy
 
 from ait_core.declare.op import promote_types
 from ait_core.declare.roles import Indexed, Pointwise, Viewing
 from ait_core.ir import dims
 from ait_core.ir.dtypes import DType
 from ait_core.ir.graph import Constant, Node, Value
-from ait_core.ir.index import size
+from ait_core.ir.index import Var
 from ait_core.ir.types import TensorType
 from ait_core.ir.views import Expand, Reshape
 from ait_core.passes.views import steps_of, viewed
@@ -39,16 +38,7 @@ def expression(node: Node, inputs: Sequence[Value | None], leaf: Callable[[Value
         if e is not None and e.kind != "bool" and wide in FLOATS and KINDS.index(e.kind) < KINDS.index(wide):
             e = convert(e, wide)
         args.append(e)
-    return simplify(cast(_expr(node.op.role.fn(*args, **symbolic(node.attrs))), node.output.dtype))
-
-
-def symbolic(attr: Any) -> Any:
-    """Attributes with their symbolic sizes as scalar expressions."""
-    if isinstance(attr, dict):
-        return {k: symbolic(a) for k, a in attr.items()}
-    if isinstance(attr, tuple):
-        return tuple(map(symbolic, attr))
-    return size(attr) if isinstance(attr, sympy.Expr) else attr
+    return simplify(cast(_expr(node.op.role.fn(*args, **node.attrs)), node.output.dtype))
 
 
 def _expr(made: Any) -> Expr:
@@ -193,8 +183,8 @@ def _number(v: Value) -> Expr | None:
         bits = flat.view(f"u{flat.itemsize}")
         return const(_python(flat[0], v.dtype), compute) if (bits == bits[0]).all() else None
     if v.node and isinstance(v.node.op.role, Indexed) and not v.node.inputs:
-        at = tuple(Expr("var", (), INDEX, (i, n)) for i, n in enumerate(v.shape))
-        e = simplify(cast(_expr(v.node.op.role.fn(at, **symbolic(v.node.attrs))), v.dtype))
+        at = tuple(Expr("var", (), INDEX, Var(f"i{i}", n)) for i, n in enumerate(v.shape))
+        e = simplify(cast(_expr(v.node.op.role.fn(at, **v.node.attrs)), v.dtype))
         return e if e.op == "const" else None
     return None
 

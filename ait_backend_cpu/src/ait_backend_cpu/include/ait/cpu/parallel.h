@@ -34,6 +34,8 @@ inline void parallel_team(int threads, Body&& body) {
     body(omp_get_thread_num(), omp_get_num_threads());
     return;
   }
+#else
+  (void)threads;
 #endif
   body(0, 1);
 }

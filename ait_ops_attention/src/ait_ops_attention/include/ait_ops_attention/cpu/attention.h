@@ -137,10 +137,10 @@ struct Driver {
     for (index_t p = 0; p * Tile::panel < N; ++p) {
       const index_t width = ait_ops_gemm::panel_width<Op>(p, packed_N);
       const Op* panel = b + ait_ops_gemm::panel_offset<Op>(p, packed_K);
-      for (index_t i = 0; i < rows; i += Tile::rows) {
-        const int count = int(rows - i < Tile::rows ? rows - i : Tile::rows);
-        ait_ops_gemm::micro_kernel_for<Op>(count, int(width / Tile::lanes))(
-            K, a + i * lda, lda, panel, width * Tile::k_unit, c + i * ldc + p * Tile::panel, ldc, accumulate);
+      for (index_t i = 0; i < rows; i += Tile::step) {
+        const int count = int(rows - i < Tile::step ? rows - i : Tile::step);
+        ait_ops_gemm::multiply_tile<Op>(count, int(width / Tile::lanes), K, a + i * lda, lda, panel, width * Tile::k_unit,
+                                        c + i * ldc + p * Tile::panel, ldc, accumulate);
       }
     }
   }
@@ -163,7 +163,7 @@ struct Driver {
       const index_t left = shape.q_len - query(r), count = left < end - r ? left : end - r;
       const T* source = q.data + b * q.batch_stride + head(kv_head, r) * q.head_stride + query(r) * q.seq_stride;
       ait_ops_gemm::pack_rows(buf.queries + (r - begin) * buf.ldq, buf.ldq, source, q.seq_stride, q.dim_stride, count,
-                              shape.qk_dim);
+                              shape.qk_dim, ait::round_up(shape.qk_dim, Tile::k_pad));
       r += count;
     }
     for (index_t i = 0; i < rows; ++i) {
@@ -213,7 +213,7 @@ struct Driver {
     for (index_t i = i0; i < i1; ++i) {
       const index_t r = begin + i, seen = visible(query(r)) - s0, count = seen < 0 ? 0 : seen < used ? seen : used;
       const Acc factor = softmax_step<Score::identity>(buf.scores + (i - i0) * key_block, weights + (i - i0) * key_block,
-                                                       count, used, Acc(options.scale), s0,
+                                                       count, ait::round_up(used, Tile::k_pad), Acc(options.scale), s0,
                                                        score.row(b, head(kv_head, r), query(r)), buf.row_max[i], buf.row_sum[i]);
       Acc* AIT_RESTRICT target = buf.output + i * buf.ldo;
       if (s0 > 0 && factor != Acc(1)) {
@@ -231,6 +231,7 @@ struct Driver {
       const index_t begin = t % chunks * chunk, block = t / chunks;
       run_task(block / shape.kv_heads, block % shape.kv_heads, begin, begin + chunk < rows ? begin + chunk : rows, buf);
     }
+    ait_ops_gemm::end_multiply();
   }
 };
 

@@ -72,6 +72,7 @@ struct Driver {
 
   bool a_is_direct(index_t panels) const {
     if (!std::is_same<T, AElem>::value || (a.col_stride != 1 && shape.k > 1)) return false;
+    if (Tile<T>::amx && shape.k % Tile<T>::k_pad != 0) return false;
     // Rows a multiple of 4 KiB apart fall into one cache set; with many panels a copy costs less than the conflicts.
     return shape.m <= 4 || panels < 4 || a.row_stride * index_t(sizeof(T)) % 4096 != 0;
   }
@@ -80,6 +81,13 @@ struct Driver {
     return reinterpret_cast<Acc*>(workspace + split.threads * layout.thread_bytes + thread * layout.acc_bytes);
   }
 
+  // Halves of f16 operands (Tile<T>::split): of A in place of its packed rows, of B behind the panel buffer.
+  ait::bf16* a_high(char* own) const { return reinterpret_cast<ait::bf16*>(own); }
+  ait::bf16* a_low(char* own) const { return a_high(own) + block_rows * layout.lda; }
+  ait::bf16* b_high(char* own) const { return reinterpret_cast<ait::bf16*>(own + layout.split_offset); }
+  ait::bf16* b_low(char* own) const { return b_high(own) + Tile<T>::panel * ait::round_up(shape.k, 32); }
+
+  // flatten: the loop only becomes vector code if the functor is inlined, however large it is.
   __attribute__((flatten)) void emit(index_t item, index_t m, index_t rows, index_t n0, index_t cols, const Acc* tile) const {
     for (index_t i = 0; i < rows; ++i) {
       auto row = epi.row(item, m + i);
@@ -91,19 +99,22 @@ struct Driver {
 
   /// Rows [m0, m1) by panels [p0, p1) of one batch item. `rows_out` receives whole rows when the epilogue is rowwise.
   void run_block(index_t item, index_t m0, index_t m1, index_t p0, index_t p1, char* own, Acc* rows_out) const {
-    constexpr int step = Tile<T>::rows;
     const index_t rows = m1 - m0;
     const T* a_source = a.data + item * a.batch_stride + m0 * a.row_stride;
-    const AElem* a_rows;
-    index_t lda;
-    if (a_is_direct(p1 - p0)) {
+    const bool split_halves = Tile<T>::split && rows >= 64;  // fewer rows do not repay splitting B
+    const index_t step = split_halves ? 32 : Tile<T>::step;
+    AElem* packed = reinterpret_cast<AElem*>(own);
+    const AElem* a_rows = packed;
+    index_t lda = layout.lda;
+    if (split_halves) {
+      if constexpr (Tile<T>::split) {
+        amx::split_rows(a_high(own), a_low(own), lda, a_source, a.row_stride, a.col_stride, rows, shape.k);
+      }
+    } else if (a_is_direct(p1 - p0)) {
       a_rows = reinterpret_cast<const AElem*>(a_source);
       lda = a.row_stride;
     } else {
-      AElem* packed = reinterpret_cast<AElem*>(own);
-      lda = layout.lda;
-      pack_rows(packed, lda, a_source, a.row_stride, a.col_stride, rows, shape.k);
-      a_rows = packed;
+      pack_rows(packed, lda, a_source, a.row_stride, a.col_stride, rows, shape.k, ait::round_up(shape.k, Tile<T>::k_pad));
     }
     Acc* tile = reinterpret_cast<Acc*>(own + layout.tile_offset);
     T* panel_buffer = reinterpret_cast<T*>(own + layout.panel_offset);
@@ -113,6 +124,9 @@ struct Driver {
       const index_t cols = shape.n - n0 < width ? shape.n - n0 : width;
       const int vectors = int(width / Tile<T>::lanes);
       const Panel<T> panel = read_panel(b, shape, item, p, rows, panel_buffer);
+      if constexpr (Tile<T>::split) {
+        if (split_halves) amx::split_panel(b_high(own), b_low(own), panel.data, panel.stride, width, shape.k);
+      }
       index_t k0 = 0;
       do {  // once even for K = 0, which gives zeros
         const index_t k = shape.k - k0 < k_block ? shape.k - k0 : k_block;
@@ -120,9 +134,17 @@ struct Driver {
         for (index_t i = 0; i < rows; i += step) {
           const int count = int(rows - i < step ? rows - i : step);
           Acc* c = rowwise ? rows_out + i * layout.ldn + n0 : tile + (single ? 0 : i * Tile<T>::panel);
-          micro_kernel_for<T>(count, vectors)(k, a_rows + i * lda + k0, lda,
-                                              panel.data + k0 / Tile<T>::k_unit * panel.stride, panel.stride, c,
-                                              rowwise ? layout.ldn : Tile<T>::panel, k0 > 0);
+          const index_t ldc = rowwise ? layout.ldn : Tile<T>::panel;
+          if (split_halves) {
+            if constexpr (Tile<T>::split) {
+              const index_t at = i * lda + k0;
+              amx::multiply_split(count, vectors, k, a_high(own) + at, a_low(own) + at, lda, b_high(own) + k0 * width,
+                                  b_low(own) + k0 * width, 2 * width, c, ldc, k0 > 0);
+            }
+          } else {
+            multiply_tile<T>(count, vectors, k, a_rows + i * lda + k0, lda, panel.data + k0 / Tile<T>::k_unit * panel.stride,
+                             panel.stride, c, ldc, k0 > 0);
+          }
           if constexpr (!rowwise) {
             if (last) emit(item, m0 + i, count, n0, cols, c);
           }
@@ -141,15 +163,15 @@ struct Driver {
 
   void run(int thread, int team) const {
     char* own = workspace + thread * layout.thread_bytes;
-    const index_t panels = ait::ceil_div(shape.n, Tile<T>::panel), tiles = ait::ceil_div(shape.m, Tile<T>::rows);
+    const index_t panels = ait::ceil_div(shape.n, Tile<T>::panel), tiles = ait::ceil_div(shape.m, Tile<T>::step);
     const bool shared_rows = rowwise && split.cols > 1;
     const index_t tasks = shape.batch * split.rows * split.cols;
     for (index_t task = tasks * thread / team; task < tasks * (thread + 1) / team; ++task) {
       const index_t col = task % split.cols, row = task / split.cols % split.rows, item = task / (split.cols * split.rows);
-      const index_t m_begin = tiles * row / split.rows * Tile<T>::rows;
-      const index_t m_stop = tiles * (row + 1) / split.rows * Tile<T>::rows, m_end = m_stop < shape.m ? m_stop : shape.m;
+      const index_t m_begin = tiles * row / split.rows * Tile<T>::step;
+      const index_t m_stop = tiles * (row + 1) / split.rows * Tile<T>::step, m_end = m_stop < shape.m ? m_stop : shape.m;
       const index_t blocks = ait::ceil_div(m_end - m_begin, block_rows);
-      const index_t block = blocks > 0 ? ait::round_up(ait::ceil_div(m_end - m_begin, blocks), Tile<T>::rows) : 1;
+      const index_t block = blocks > 0 ? ait::round_up(ait::ceil_div(m_end - m_begin, blocks), Tile<T>::step) : 1;
       for (index_t m = m_begin; m < m_end; m += block) {
         const index_t m1 = m + block < m_end ? m + block : m_end;
         Acc* out = shared_rows ? accumulators(0) + (item * shape.m + m) * layout.ldn : accumulators(thread);
@@ -157,6 +179,7 @@ struct Driver {
         if (!shared_rows) finish_rows(item, m, m1, out, own);
       }
     }
+    end_multiply();
     if (shared_rows) {
       ait::team_barrier();
       const index_t rows = shape.batch * shape.m;

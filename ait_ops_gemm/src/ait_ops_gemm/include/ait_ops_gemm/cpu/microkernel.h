@@ -2,7 +2,7 @@
 // Register-tile kernels: C[rows, width] (+)= A[rows, K] B[K, width] for up to 8 (4 with 16 registers) rows and 3 vectors.
 #pragma once
 
-#include "ait/cpu/prelude.h"
+#include "ait_ops_gemm/cpu/amx_kernel.h"
 
 namespace ait_ops_gemm {
 
@@ -23,7 +23,8 @@ constexpr bool uses_pairs = false;
 /// Shapes and storage of the register tile for element type T on the ISA of this translation unit.
 ///
 /// Packed B is a sequence of panels of `panel` columns (the last one narrower, rounded up to whole vectors); a panel is
-/// row-major [K][width]. With `pairs` two consecutive k lie side by side, [ceil(K/2)][width][2], as vdpbf16ps and AMX want.
+/// row-major [K][width]. With `pairs` two consecutive k lie side by side, [ceil(K/2)][width][2], as vdpbf16ps and AMX want,
+/// and K is padded with zeros to k_pad.
 template <class T>
 struct Tile {
   using Acc = acc_t<T>;
@@ -34,6 +35,10 @@ struct Tile {
   static constexpr int vectors = 3;
   static constexpr int panel = lanes * vectors;
   static constexpr int k_unit = pairs ? 2 : 1;
+  static constexpr bool amx = pairs && has_amx;
+  static constexpr bool split = std::is_same<T, ait::f16>::value && has_amx;  // AMX on f16 = bf16 + bf16
+  static constexpr int k_pad = amx ? 32 : k_unit;
+  static constexpr int step = amx ? 32 : rows;  // rows of one multiply_tile call
 };
 
 /// a: rows at stride lda, K contiguous. b: k-rows (pairs of k-rows) at stride ldb elements, whole vectors readable.
@@ -125,10 +130,21 @@ constexpr MicroFn<T> micro_entry(int rows, int vectors, std::index_sequence<I...
 
 }  // namespace detail
 
-/// Kernel for 1 <= rows <= Tile<T>::rows and 1 <= vectors <= Tile<T>::vectors.
+/// C[rows, vectors of columns] (+)= A B for 1 <= rows <= Tile<T>::step and 1 <= vectors <= Tile<T>::vectors. With
+/// Tile<T>::amx, A must be readable and zero, and B packed, up to round_up(K, 32).
 template <class T>
-inline detail::MicroFn<T> micro_kernel_for(int rows, int vectors) {
-  return detail::micro_entry<T>(rows, vectors, std::make_index_sequence<Tile<T>::rows * Tile<T>::vectors>{});
+inline void multiply_tile(int rows, int vectors, index_t K, const typename Tile<T>::A* a, index_t lda, const T* b, index_t ldb,
+                          acc_t<T>* c, index_t ldc, bool accumulate) {
+  if constexpr (Tile<T>::amx) {
+    if (rows > Tile<T>::rows / 2) return amx::multiply<1>(rows, vectors, K, {{a, b}}, lda, ldb, c, ldc, accumulate);
+  }
+  detail::micro_entry<T>(rows, vectors, std::make_index_sequence<Tile<T>::rows * Tile<T>::vectors>{})(K, a, lda, b, ldb, c, ldc,
+                                                                                                  accumulate);
+}
+
+/// Frees what multiply_tile holds on this thread; to be called after a thread's last product.
+inline void end_multiply() {
+  if constexpr (has_amx) amx::Shape::end();
 }
 
 }  // namespace ait_ops_gemm

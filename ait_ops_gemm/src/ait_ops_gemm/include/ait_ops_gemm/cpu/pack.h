@@ -22,7 +22,7 @@ constexpr index_t packed_b_bytes(index_t K, index_t N) {
 /// Where panel p starts in packed B[K, N], in elements.
 template <class T>
 inline index_t panel_offset(index_t p, index_t K) {
-  return p * Tile<T>::panel * ait::round_up(K, Tile<T>::k_unit);
+  return p * Tile<T>::panel * ait::round_up(K, Tile<T>::k_pad);
 }
 
 namespace detail {
@@ -54,8 +54,8 @@ inline void transpose_units(U* dst, index_t dst_stride, index_t rows, index_t co
 
 }  // namespace detail
 
-/// Packs src[K, cols] (element strides sk, sn) into one panel of `width` >= cols columns, zero-padded. Elements of another
-/// type S are widened on the way.
+/// Packs src[K, cols] (element strides sk, sn) into one panel of `width` >= cols columns, zero-padded in both directions.
+/// Elements of another type S are widened on the way.
 template <class T, class S>
 inline void pack_panel(T* AIT_RESTRICT dst, const S* AIT_RESTRICT src, index_t sk, index_t sn, index_t K, index_t cols,
                        index_t width) {
@@ -100,6 +100,8 @@ inline void pack_panel(T* AIT_RESTRICT dst, const S* AIT_RESTRICT src, index_t s
       dst[(whole * width + j) * unit + 1] = T{};
     }
   }
+  const index_t end = ait::round_up(K, Tile<T>::k_pad) * width;
+  for (index_t i = ait::round_up(K, unit) * width; i < end; ++i) dst[i] = T{};
 }
 
 /// Packs B[K, N] with element strides (stride_k, stride_n) into dst (packed_b_bytes<T>(K, N) bytes, any alignment).
@@ -115,10 +117,13 @@ inline void pack_b(void* dst, const T* src, index_t stride_k, index_t stride_n, 
   });
 }
 
-/// Copies src[rows, K] (element strides sm, sk) to row-major dst with row stride ldd, converted to A.
+/// Copies src[rows, K] (element strides sm, sk) to row-major dst with row stride ldd, converted to A and zero-padded to K_pad.
 template <class A, class S>
 inline void pack_rows(A* AIT_RESTRICT dst, index_t ldd, const S* AIT_RESTRICT src, index_t sm, index_t sk, index_t rows,
-                      index_t K) {
+                      index_t K, index_t K_pad) {
+  for (index_t i = 0; i < rows; ++i) {
+    for (index_t k = K; k < K_pad; ++k) dst[i * ldd + k] = A{};
+  }
   if (sk == 1) {
     for (index_t i = 0; i < rows; ++i) ait::convert_row(dst + i * ldd, src + i * sm, K);
     return;

@@ -15,13 +15,13 @@ constexpr index_t block_rows = 128;
 
 /// Workspace of one call in bytes, the same on every ISA:
 ///   e = max(4, sizeof(T)), threads * (128 * (round_up(K, 32) + 32) * e + 128 * 48 * e
-///     + strided_b * 48 * round_up(K, 32) * e + rowwise * (128 * round_up(N, 16) * e + 4 * scratch_floats) + 256) + 64
+///     + (strided_b + is_f16) * 48 * round_up(K, 32) * e + rowwise * (128 * round_up(N, 16) * e + 4 * scratch_floats) + 256) + 64
 /// strided_b: B is not packed beforehand; rowwise, scratch_floats: see the epilogue concepts in gemm.h.
 template <class T>
 constexpr index_t workspace_bytes(index_t N, index_t K, int threads, bool strided_b, bool rowwise, index_t scratch_floats) {
   const index_t e = sizeof(T) > 4 ? sizeof(T) : 4;
   return threads * (block_rows * (ait::round_up(K, 32) + 32) * e + block_rows * 48 * e +
-                    strided_b * 48 * ait::round_up(K, 32) * e +
+                    (strided_b + std::is_same<T, ait::f16>::value) * 48 * ait::round_up(K, 32) * e +
                     rowwise * (block_rows * ait::round_up(N, 16) * e + 4 * scratch_floats) + 256) + 64;
 }
 
@@ -30,7 +30,7 @@ namespace detail {
 /// Byte offsets inside one thread's part of the workspace; the threads' row accumulators follow all of them.
 struct Layout {
   index_t lda, ldn, k_block;
-  index_t tile_offset, panel_offset, scratch_offset, thread_bytes, acc_bytes;
+  index_t tile_offset, panel_offset, split_offset, scratch_offset, thread_bytes, acc_bytes;
 };
 
 template <class T>
@@ -43,7 +43,9 @@ inline Layout make_layout(const Shape& shape, bool rowwise, bool strided_b, inde
   layout.k_block = ait::round_up(ait::ceil_div(shape.k, ait::ceil_div(shape.k > 0 ? shape.k : 1, 1024)), 32);
   layout.tile_offset = ait::round_up(block_rows * layout.lda * index_t(sizeof(typename Tile<T>::A)), 64);
   layout.panel_offset = layout.tile_offset + block_rows * Tile<T>::panel * acc;
-  layout.scratch_offset = layout.panel_offset + (strided_b ? ait::round_up(Tile<T>::panel * k_padded * index_t(sizeof(T)), 64) : 0);
+  const index_t panel_elements = Tile<T>::panel * k_padded;
+  layout.split_offset = layout.panel_offset + (strided_b ? ait::round_up(panel_elements * index_t(sizeof(T)), 64) : 0);
+  layout.scratch_offset = layout.split_offset + (Tile<T>::split ? ait::round_up(panel_elements * 4, 64) : 0);
   layout.thread_bytes = layout.scratch_offset + ait::round_up(4 * scratch_floats, 64);
   layout.acc_bytes = rowwise ? block_rows * layout.ldn * acc : 0;
   return layout;
@@ -58,7 +60,7 @@ struct Split {
 /// Picks the cut with the smallest estimated time of the slowest thread: FMAs plus the bytes of A and B it must stream.
 template <class T>
 inline Split choose_split(const Shape& shape, bool rowwise, int threads) {
-  const index_t tiles = ait::ceil_div(shape.m, Tile<T>::rows), panels = ait::ceil_div(shape.n, Tile<T>::panel);
+  const index_t tiles = ait::ceil_div(shape.m, Tile<T>::step), panels = ait::ceil_div(shape.n, Tile<T>::panel);
   // A parallel region costs about a microsecond; below this much work one thread is faster.
   const index_t useful = 1 + shape.batch * shape.m * shape.n * (shape.k + 8) / 32768;
   const int team = int(useful < threads ? useful : threads);
@@ -69,7 +71,7 @@ inline Split choose_split(const Shape& shape, bool rowwise, int threads) {
     const index_t options[] = {1, ait::ceil_div(team, rows * shape.batch), ait::ceil_div(team, rows)};
     for (index_t cols : options) {
       if (cols > panels || (rowwise && cols > 1 && !may_share_rows)) continue;
-      const double m = double(ait::ceil_div(tiles, rows) * Tile<T>::rows);
+      const double m = double(ait::ceil_div(tiles, rows) * Tile<T>::step);
       const double n = double(ait::ceil_div(panels, cols) * Tile<T>::panel), k = double(shape.k + 16);
       const double macs = m * n * k * sizeof(T) / 128;  // 128 bytes of operand products a cycle
       const double bytes = k * sizeof(T) * (n * ait::ceil_div(index_t(m), block_rows) + m) / 16;  // 16 bytes a cycle
