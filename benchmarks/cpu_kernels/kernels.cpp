@@ -35,37 +35,38 @@ struct Store {
   AIT_INLINE Row row(index_t b, index_t h, index_t q) const { return {out + ((b * heads + h) * q_len + q) * dim}; }
 };
 
-#define KERNELS(name, T)                                                                                                     \
-  extern "C" index_t packed_bytes_##name(index_t k, index_t n) { return ait_ops_gemm::packed_b_bytes<T>(k, n); }             \
-  extern "C" index_t linear_workspace_##name(index_t n, index_t k, int threads) {                                            \
-    return ait_ops_gemm::workspace_bytes<T>(n, k, threads, false, false, 0);                                                 \
-  }                                                                                                                          \
-  extern "C" void pack_##name(void* dst, const T* weight, index_t k, index_t n, int threads) {                               \
-    ait_ops_gemm::pack_b<T>(dst, weight, 1, k, k, n, threads);                                                               \
-  }                                                                                                                          \
-  extern "C" void linear_##name(index_t m, index_t n, index_t k, const T* x, const void* packed, const T* bias, T* out,      \
-                                int gelu, void* workspace, int threads) {                                                    \
-    const ait_ops_gemm::Shape shape{1, m, n, k};                                                                             \
-    const ait_ops_gemm::Matrix<T> a{x, 0, k, 1};                                                                             \
-    const ait_ops_gemm::PackedMatrix b{packed, 0};                                                                           \
-    if (gelu) {                                                                                                              \
-      ait_ops_gemm::gemm<T>(shape, a, b, Linear<T, true>{out, bias, n}, workspace, threads);                                 \
-    } else {                                                                                                                 \
-      ait_ops_gemm::gemm<T>(shape, a, b, Linear<T, false>{out, bias, n}, workspace, threads);                                \
-    }                                                                                                                        \
-  }                                                                                                                          \
-  extern "C" index_t attention_workspace_##name(index_t d, int threads) {                                                    \
-    return ait_ops_attention::workspace_bytes<T>(d, d, threads);                                                             \
-  }                                                                                                                          \
-  extern "C" void attention_##name(index_t b, index_t h, index_t kv_h, index_t q_len, index_t kv_len, index_t d, float scale, \
-                                   int causal, const T* q, const T* k, const T* v, T* out, void* workspace, int threads) {   \
-    using namespace ait_ops_attention;                                                                                       \
-    const auto view = [=](const T* data, index_t heads, index_t len) {                                                       \
-      return Tensor4<T>{data, heads * len * d, len * d, d, 1};                                                               \
-    };                                                                                                                       \
-    attention<T>({b, h, kv_h, q_len, kv_len, d, d}, {scale, causal != 0, kv_len - q_len}, view(q, h, q_len),                 \
-                 view(k, kv_h, kv_len), view(v, kv_h, kv_len), IdentityScore{}, Store<T>{out, h, q_len, d}, workspace,       \
-                 threads);                                                                                                   \
+#define KERNELS(name, T)                                                                                               \
+  extern "C" index_t packed_bytes_##name(index_t k, index_t n) { return ait_ops_gemm::packed_b_bytes<T>(k, n); }       \
+  extern "C" index_t linear_workspace_##name(index_t n, index_t k, int threads) {                                      \
+    return ait_ops_gemm::workspace_bytes<T>(n, k, threads, false, false, 0);                                           \
+  }                                                                                                                    \
+  extern "C" void pack_##name(void* dst, const T* weight, index_t k, index_t n, int threads) {                         \
+    ait_ops_gemm::pack_b<T>(dst, weight, 1, k, k, n, threads);                                                         \
+  }                                                                                                                    \
+  extern "C" void linear_##name(index_t m, index_t n, index_t k, const T* x, const void* packed, const T* bias,        \
+                                T* out, int gelu, void* workspace, int threads) {                                      \
+    const ait_ops_gemm::Shape shape{1, m, n, k};                                                                       \
+    const ait_ops_gemm::Matrix<T> a{x, 0, k, 1};                                                                       \
+    const ait_ops_gemm::PackedMatrix b{packed, 0};                                                                     \
+    if (gelu) {                                                                                                        \
+      ait_ops_gemm::gemm<T>(shape, a, b, Linear<T, true>{out, bias, n}, workspace, threads);                           \
+    } else {                                                                                                           \
+      ait_ops_gemm::gemm<T>(shape, a, b, Linear<T, false>{out, bias, n}, workspace, threads);                          \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  extern "C" index_t attention_workspace_##name(index_t d, int threads) {                                              \
+    return ait_ops_attention::workspace_bytes<T>(d, d, threads);                                                       \
+  }                                                                                                                    \
+  extern "C" void attention_##name(index_t b, index_t h, index_t kv_h, index_t q_len, index_t kv_len, index_t d,       \
+                                   float scale, int causal, const T* q, const T* k, const T* v, T* out,                \
+                                   void* workspace, int threads) {                                                     \
+    using namespace ait_ops_attention;                                                                                 \
+    const auto view = [=](const T* data, index_t heads, index_t len) {                                                 \
+      return Tensor4<T>{data, heads * len * d, len * d, d, 1};                                                         \
+    };                                                                                                                 \
+    attention<T>({b, h, kv_h, q_len, kv_len, d, d}, {scale, causal != 0, kv_len - q_len}, view(q, h, q_len),           \
+                 view(k, kv_h, kv_len), view(v, kv_h, kv_len), IdentityScore{}, Store<T>{out, h, q_len, d}, workspace, \
+                 threads);                                                                                             \
   }
 
 KERNELS(float32, float)
