@@ -5,7 +5,9 @@
 // Rowwise epilogue:      static constexpr bool rowwise = true;
 //                        epi.finish(b, m, const Acc* acc, float* scratch);   acc[0, N) of one complete row
 //                        epi.scratch_floats(N)                               size of scratch
-// Both are called from several threads at once on a const object. Acc is acc_t<T>.
+// Both are called from several threads at once on a const object. Acc is acc_t<T>. For vector code, mark row() and the
+// row's operator() AIT_INLINE, and let finish() copy the members it loops with into local variables first: a store in the
+// loop could change what `this` points to, so the compiler would read them again for every element.
 #pragma once
 
 #include "ait_ops_gemm/cpu/pack.h"
