@@ -86,7 +86,7 @@ def test_errors_of_commands(site, how, kind, message, code):
     plain, as_json = run("act", how), run("act", how, "--json")
     assert plain.exit_code == as_json.exit_code == code
     assert message in plain.stderr
-    assert plain.stdout == "noise while running\n" or plain.stdout.startswith("noise while importing")
+    assert plain.stdout.endswith("noise while running\n")
     error = json.loads(as_json.stdout)["error"]
     assert error["type"] == kind
     assert message in error["message"]
@@ -105,8 +105,9 @@ def test_plugins_commands_run_and_are_listed(site):
     assert shown.exit_code == 0
     assert "Do as told." in shown.stdout
     assert all(name in shown.stdout for name in MODULES)
-    assert run("no-such").exit_code == 2
-    assert json.loads(run("no-such", "--json").stdout)["error"]["type"] == "NoSuchCommand" or True
+    unknown = run("no-such", "--json")
+    assert unknown.exit_code == run("no-such").exit_code == 2
+    assert "No such command 'no-such'" in json.loads(unknown.stdout)["error"]["message"]
 
 
 def test_every_command_documents_itself_and_has_json():

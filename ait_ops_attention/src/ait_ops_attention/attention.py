@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaled dot product attention (Vaswani et al. 2017), as torch.nn.functional.scaled_dot_product_attention computes it."""
+"""Scaled dot product attention (Vaswani et al. 2017), with the semantics of torch.nn.functional."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def _flops(q: TensorType, k: TensorType, v: TensorType, mask: TensorType | None 
 def scaled_dot_product(q, k, v, mask=None, *, scale: float | None = None, causal: bool = False):
     """``softmax(scale * q @ k.T + mask) @ v`` over the last two axes, ``scale`` being ``1 / sqrt(d)`` unless given.
 
-    ``q`` is [..., heads, lq, d], ``k`` [..., kv_heads, lk, d], ``v`` [..., kv_heads, lk, dv]; fewer key heads are shared
-    by consecutive query heads (grouped query attention). ``mask`` is bool (true: attend) or float (added), broadcast to
-    [..., heads, lq, lk]. ``causal`` lets query ``i`` see the keys ``j <= i``, counted from the first of each, and joins
-    the mask. A query that may attend to nothing gives 0, whichever way it was masked, as torch's CPU kernel does.
+    ``q`` is [..., heads, lq, d], ``k`` [..., kv_heads, lk, d], ``v`` [..., kv_heads, lk, dv]; fewer key heads are
+    shared by consecutive query heads (grouped query attention). ``mask`` is bool (true: attend) or float (added),
+    broadcast to [..., heads, lq, lk]. ``causal`` lets query ``i`` see the keys ``j <= i``, counted from the first of
+    each, and joins the mask. A query that may attend to nothing gives 0, whichever way it was masked, as torch's CPU
+    kernel does.
     """

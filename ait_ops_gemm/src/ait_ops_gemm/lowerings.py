@@ -39,6 +39,16 @@ def outer(ctx: Any, a: Value, b: Value) -> Value:
     return fit(ctx, t.mul(t.unsqueeze(a, dim=1), b))
 
 
+@lowering("torch", "aten.bilinear")
+def bilinear(ctx: Any, x: Value, y: Value, weight: Value, bias: Value | None = None) -> Value:
+    """``x[..., i] * weight[o, i, j] * y[..., j]`` summed over i and j."""
+    o, i, j = weight.shape
+    by_row = t.reshape(t.permute(weight, dims=(1, 0, 2)), shape=(i, o * j))
+    rows = t.reshape(product(x, by_row), shape=(*x.shape[:-1], o, j))
+    out = p.matvec(rows, y)
+    return fit(ctx, out if bias is None else t.add(out, bias))
+
+
 def _blend(ctx: Any, c: Value, ab: Value, beta: float, alpha: float) -> Value:
     """``beta * c + alpha * ab``; with ``beta`` 0, NaN in ``c`` does not count."""
     ab = ab if alpha == 1 else t.mul(ab, alpha)

@@ -193,9 +193,9 @@ def _top(term: Expr) -> Dim | None:
     """The largest value of a term that is never negative."""
     if term.op == "var":
         return term.payload.size - 1
-    if term.op == "check":
+    if term.op in ("check", "remainder"):  # what is left by a positive divisor is never negative
         n = affine(term.args[1])
-        return None if n.terms else n.constant - 1
+        return None if n.terms or not dims.at_least(n.constant, 1) else n.constant - 1
     if term.op in ("idiv", "imod"):
         by = term.args[1].payload
         if term.op == "imod":

@@ -20,7 +20,8 @@ def embedding(ctx: Any, weight: Value, ids: Value, *_: Any) -> Value:
 @lowering("torch", "aten.gather")
 def gather(ctx: Any, x: Value, dim: int, index: Value, **_: Any) -> Value:
     if x.type.rank == 0 or index.type.rank == 0:
-        return shaped(ctx, t.gather(t.reshape(x, shape=(1,)), t.reshape(index, shape=(1,)), dim=0))
+        x = x if x.type.rank else t.reshape(x, shape=(1,))
+        return shaped(ctx, t.gather(x, t.reshape(index, shape=(index.type.numel,)), dim=0))
     return t.gather(x, index, dim=dim)
 
 

@@ -101,7 +101,7 @@ struct Driver {
   void run_block(index_t item, index_t m0, index_t m1, index_t p0, index_t p1, char* own, Acc* rows_out) const {
     const index_t rows = m1 - m0;
     const T* a_source = a.data + item * a.batch_stride + m0 * a.row_stride;
-    const bool split_halves = Tile<T>::split && rows >= 16;
+    const bool split_halves = Tile<T>::split && rows >= 64;  // fewer rows do not repay splitting B
     const index_t step = split_halves ? 32 : Tile<T>::step;
     AElem* packed = reinterpret_cast<AElem*>(own);
     const AElem* a_rows = packed;
