@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 
 from ait_core.declare.frontend import Imported
 from ait_core.declare.rule import Lowering
-from ait_core.declare.signature import Signature, Structured, Tree
+from ait_runtime.signature import Signature, Structured, Tree
 from ait_core.errors import DTypeError, InputError, UnsupportedError
 from ait_core.ir import dims
 from ait_core.ir.graph import Graph, Value

@@ -11,7 +11,7 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from ait_core.declare.signature import Tree
+from ait_runtime.signature import Tree
 from ait_core.errors import UnsupportedError
 
 

@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 
-from ait_core.declare.signature import Tree
+from ait_runtime.signature import Tree
 from ait_core.errors import UnsupportedError
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim, DimSymbol
