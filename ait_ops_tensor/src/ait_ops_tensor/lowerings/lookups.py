@@ -63,7 +63,9 @@ def one_hot(ctx: Any, ids: Value, classes: int = -1) -> Value:
 
 
 @lowering("torch", "aten.sort", "aten.sort.stable")
-def sort(ctx: Any, x: Value, *axis: Any, stable: Any = None, dim: int = -1, descending: bool = False) -> tuple[Value, ...]:
+def sort(
+    ctx: Any, x: Value, *axis: Any, stable: Any = None, dim: int = -1, descending: bool = False
+) -> tuple[Value, ...]:
     dim, descending = (*axis, *(dim, descending)[len(axis) :])
     return _sorted(x, dim, descending)
 
