@@ -87,7 +87,7 @@ def command() -> None:
 
     def show() -> None:
         rows = [(g, c.what, "ok" if c.ok else "FAIL", c.detail) for g, checks in groups.items() for c in checks]
-        table(("part", "check", "", "detail"), rows)
+        table(("part", "check", "state", "detail"), rows)
         for g, checks in groups.items():
             for c in checks:
                 if not c.ok:

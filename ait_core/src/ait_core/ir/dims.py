@@ -55,11 +55,20 @@ def as_dim(size: object) -> Dim:
     if isinstance(size, (int,)):
         return int(size)
     if isinstance(size, sympy.Expr):
-        return int(size) if size.is_Integer else size
+        return int(size) if size.is_Integer else _rebuilt(size)
     try:
         return operator.index(size)  # numpy integers
     except TypeError:
         raise GraphError(f"A size must be an integer or a dim; got {size!r}.") from None
+
+
+@lru_cache(maxsize=65536)
+def _rebuilt(size: sympy.Expr) -> Dim:
+    """The size with its minima and maxima evaluated; sympy leaves ``Min(n - 2, n - 1)`` where it factors others out."""
+    if not size.has(sympy.Min, sympy.Max):
+        return size
+    new = size.replace(lambda e: isinstance(e, (sympy.Min, sympy.Max)), lambda e: e.func(*e.args))
+    return int(new) if new.is_Integer else new
 
 
 def as_shape(shape: Iterable[object]) -> Shape:

@@ -32,7 +32,8 @@ CORE_OPS = {VIEW.name: VIEW}  # what the passes may put into a graph; `parse` ne
 
 def _encode(step: View) -> tuple[Any, ...]:
     kind = next(k for k, t in _KINDS.items() if isinstance(step, t))
-    return (kind, *(getattr(step, f) for f in step.__dataclass_fields__))  # type: ignore[attr-defined]
+    fields = (getattr(step, f) for f in step.__dataclass_fields__)  # type: ignore[attr-defined]
+    return (kind, *(dims.as_shape(f) if isinstance(f, tuple) else dims.as_dim(f) for f in fields))
 
 
 def viewed(x: Value, steps: Sequence[View], like: Node) -> Value:

@@ -31,7 +31,12 @@ _FOOTER = struct.Struct("<8sIIQQ32s32s")
 _CHUNK = 4 << 20
 _ELF_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 _MACHINE_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}
-_FORMATS = {b"\x7fELF": "Linux (ELF)", b"MZ": "Windows (PE)", b"\xcf\xfa\xed\xfe": "macOS (Mach-O)", b"\xca\xfe\xba\xbe": "macOS (Mach-O)"}
+_FORMATS = {
+    b"\x7fELF": "Linux (ELF)",
+    b"MZ": "Windows (PE)",
+    b"\xcf\xfa\xed\xfe": "macOS (Mach-O)",
+    b"\xca\xfe\xba\xbe": "macOS (Mach-O)",
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,9 @@ def _mapped(path: Path) -> Iterator[bytes | mmap.mmap]:
             empty = os.fstat(file.fileno()).st_size == 0  # cannot be mapped
             data = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
-        raise ArtifactError(f"The model file {path} cannot be read: {error}. Check the path and its permissions.") from error
+        raise ArtifactError(
+            f"The model file {path} cannot be read: {error}. Check the path and its permissions."
+        ) from error
     try:
         yield data
     finally:
@@ -61,7 +68,8 @@ def _mapped(path: Path) -> Iterator[bytes | mmap.mmap]:
 
 
 def _digest(data: bytes | mmap.mmap, size: int) -> bytes:
-    """SHA-256 over the SHA-256 of each 4 MiB of ``data[:size]``: its chunks hash in parallel, and weights come by the GB."""
+    """SHA-256 over the SHA-256 of each 4 MiB of ``data[:size]``, so that chunks hash in parallel: weights come by the
+    GB."""
     view = memoryview(data)
     try:
         if size <= _CHUNK:
@@ -92,11 +100,11 @@ def seal(path: str | os.PathLike[str], manifest: str) -> None:
     """Append manifest and checksum to a freshly linked model library; a second call replaces those of the first.
 
     ``manifest`` is the JSON object that the library itself returns from ``ait_manifest()``.
-    Raises ``ArtifactError`` when the file cannot be read or is no ELF library, ``ValueError`` when the manifest is no JSON object.
+    Raises ``ArtifactError`` for a file that cannot be read or is no ELF library, ``ValueError`` for a manifest that is
+    no JSON.
     """
     path = Path(path)
-    if not isinstance(json.loads(manifest), dict):
-        raise ValueError("the manifest must be a JSON object")
+    json.loads(manifest)
     text = manifest.encode()
     with _mapped(path) as data:
         _check_machine(path, data, native=False)
@@ -113,15 +121,23 @@ def _check_machine(path: Path, data: bytes | mmap.mmap, native: bool = True) -> 
     start = bytes(data[:20])
     made_for = next((name for magic, name in _FORMATS.items() if start.startswith(magic)), None)
     if made_for is None:
-        raise ArtifactError(f"{path} is not a model file: it is no shared library. Expected a file written by ait.compile or Model.save.")
+        raise ArtifactError(
+            f"{path} is not a model file: it is no library. Expected a file written by ait.compile or Model.save."
+        )
     here = f"{sys.platform} {_MACHINE_NAMES.get(platform.machine().lower(), platform.machine())}"
     if made_for != "Linux (ELF)" or (native and not sys.platform.startswith("linux")):
-        raise ArtifactError(f"{path} was made for {made_for}, this machine is {here}. Compile the model on this machine's system.")
+        raise ArtifactError(
+            f"{path} was made for {made_for}, this machine is {here}. Compile the model on this machine's system."
+        )
     if len(start) < 20 or start[5] != 1:
-        raise ArtifactError(f"{path} is damaged or made for a big-endian machine. Copy it again, or compile the model again.")
+        raise ArtifactError(
+            f"{path} is damaged or made for a big-endian machine. Copy it again, or compile the model again."
+        )
     machine = _ELF_MACHINES.get(struct.unpack_from("<H", start, 18)[0], "an unknown processor")
     if native and machine != here.split()[1]:
-        raise ArtifactError(f"{path} was made for {machine}, this machine is {here}. Compile the model for this processor.")
+        raise ArtifactError(
+            f"{path} was made for {machine}, this machine is {here}. Compile the model for this processor."
+        )
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
@@ -146,7 +162,9 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
                 "Compile the model again, or install the ait-core it was made with."
             )
         if library + manifest + _FOOTER.size != len(data):
-            raise ArtifactError(f"{path} is damaged: {len(data)} bytes, expected {library + manifest + _FOOTER.size}. {again}")
+            raise ArtifactError(
+                f"{path} is damaged: {len(data)} bytes, expected {library + manifest + _FOOTER.size}. {again}"
+            )
         text = bytes(data[library : library + manifest])
         if hashlib.sha256(_digest(data, library) + text).digest() != digest:
             raise ArtifactError(f"{path} is damaged: its bytes are not those that were sealed (checksum). {again}")

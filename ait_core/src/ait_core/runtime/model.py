@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ait_core import _runtime
+from ait_core.declare.signature import Signature, Structured
 from ait_core.errors import ArtifactError, InputError
 from ait_core.runtime.artifact import ABI_VERSION, read_artifact
-from ait_core.runtime.structure import build_unflatten
 from ait_core.runtime.weights_file import replacing, write_weights
 
 if _runtime.ABI_VERSION != ABI_VERSION:
     raise ImportError(
-        f"ait_core's extension module has ABI version {_runtime.ABI_VERSION}, its Python files have {ABI_VERSION}. Install ait-core again."
+        f"ait_core's extension module has ABI version {_runtime.ABI_VERSION}, its Python files have {ABI_VERSION}. "
+        "Install ait-core again."
     )
 
 
@@ -35,7 +36,8 @@ class DimInfo(NamedTuple):
 class TensorInfo(NamedTuple):
     """An input, output or constant.
 
-    ``shape`` has an ``int`` for a fixed size, the dim's name for a symbolic one, ``"lo..hi"`` for an expression of dims.
+    ``shape`` has an ``int`` for a fixed size, the dim's name for a symbolic one, ``"lo..hi"`` for an expression of
+    dims.
     """
 
     name: str
@@ -44,7 +46,7 @@ class TensorInfo(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes that a run uses. ``peak`` is what the process needs in all; ``arena_held`` what the model has allocated so far."""
+    """Bytes that a run uses. ``peak`` is their sum; ``arena_held`` what the model holds for its runs at present."""
 
     weights: int
     derived: int
@@ -83,18 +85,22 @@ class Model:
         file = b"" if weights is None or isinstance(weights, Mapping) else os.fsencode(Path(weights).absolute())
         self._own_weights = weights is None
         self._native = _runtime.Model(
-            os.fsencode(self.path), file, None if named is None else list(named), list((named or {}).values()), threads or 0, 0
+            os.fsencode(self.path),
+            file,
+            None if named is None else list(named),
+            list((named or {}).values()),
+            threads or 0,
+            0,
         )
         if self._native.manifest() != artifact.manifest_text:
-            raise ArtifactError(f"The manifest inside {self.path} is not the one it was sealed with. Compile the model again.")
+            raise ArtifactError(
+                f"The manifest inside {self.path} is not the one it was sealed with. Compile the model again."
+            )
         self.dims = tuple(DimInfo(*d) for d in self._native.dims())
         self.inputs = self._describe(self._native.inputs())
         self.outputs = self._describe(self._native.outputs())
         self.constants = self._describe(self._native.constants())
         self._changing = threading.Lock()
-        structure = self.manifest.get("output_structure")
-        self._unflatten = None if structure is None else build_unflatten(structure, len(self.outputs))
-        self._single = len(self.outputs) == 1
 
     def _describe(self, infos: list[tuple]) -> tuple[TensorInfo, ...]:
         def size(lo: int, hi: int, dim: int) -> int | str:
@@ -106,16 +112,13 @@ class Model:
         """Run the model on tensors given by position or by name.
 
         Tensors are NumPy arrays, torch tensors or DLPack producers in host memory, read without a copy where they are
-        contiguous. New outputs are of the first tensor's kind; a producer whose package has no ``from_dlpack`` gets NumPy
-        arrays. ``out``: contiguous NumPy arrays or torch tensors to write to and return instead, one or a tuple.
-        Returns the structure of the compiled module; without one, a single output as it is and several as a tuple.
+        contiguous. New outputs are of the first tensor's kind; a producer whose package has no ``from_dlpack`` gets
+        NumPy arrays. ``out``: contiguous NumPy arrays or torch tensors to write to and return instead, one or a tuple.
+        Returns a single output as it is, several as a tuple.
 
         Raises ``InputError``, ``ShapeError``, ``DTypeError``, ``DeviceError``, ``FaultError`` or ``OutOfMemoryError``.
         """
-        result = self._native.call(args, kwargs, out)
-        if self._unflatten is None:
-            return result
-        return self._unflatten((result,) if self._single else result)
+        return self._native.call(args, kwargs, out)
 
     @property
     def threads(self) -> int:
@@ -137,7 +140,9 @@ class Model:
     def _in_order(self, shapes: Mapping[str, Sequence[int]]) -> list[list[int]]:
         names = [info.name for info in self.inputs]
         if set(shapes) != set(names):
-            raise InputError(f"Shapes are needed for the inputs {', '.join(names) or '(none)'}; given: {', '.join(shapes) or '(none)'}.")
+            raise InputError(
+                f"Shapes are needed for the inputs: {', '.join(names) or 'none'}. Given: {', '.join(shapes) or 'none'}."
+            )
         return [list(shapes[name]) for name in names]
 
     def profile(self, *args: Any, runs: int = 20, **kwargs: Any) -> list[GroupTime]:
@@ -150,10 +155,10 @@ class Model:
         return self._native.weights()
 
     def set_weights(self, weights: Mapping[str, Any] | str | os.PathLike[str], partial: bool = False) -> None:
-        """Replace the constants by tensors by name, or by a safetensors file, which is mapped: do not change it in place.
+        """Replace the constants by tensors by name, or by a safetensors file, which is mapped: do not change it.
 
-        Every constant must be given unless ``partial``. Calls under way finish on the old weights; nothing waits for them.
-        Raises ``WeightsError`` that lists what does not fit; the model then keeps its weights.
+        Every constant must be given unless ``partial``. Calls under way finish on the old weights; nothing waits for
+        them. Raises ``WeightsError`` that lists what does not fit; the model then keeps its weights.
         """
         with self._changing:
             if isinstance(weights, Mapping):
@@ -164,18 +169,19 @@ class Model:
             self._own_weights = False
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Copy the model file to ``path``, and weights that lie beside it (or were given) to the ``.safetensors`` beside that.
+        """Copy the model file to ``path``; weights that are not inside it go to the ``.safetensors`` beside ``path``.
 
-        Each file appears whole or not at all. Raises ``InputError`` when weights inside the file were replaced: they cannot
-        be written into it.
+        Each file appears whole or not at all. Raises ``InputError`` when weights inside the file were replaced: they
+        cannot be written into it.
         """
         target = Path(path)
         with self._changing:
             embedded = self._native.embedded()
             if embedded and not self._own_weights:
                 raise InputError(
-                    "The weights inside the model file were replaced, and a saved copy would hold the old ones. Write the new ones "
-                    "with ait_core.runtime.weights_file.write_weights(path, model.weights()) and load with weights=path."
+                    "The weights inside the model file were replaced, and a saved copy would hold the old ones. Write "
+                    "the new ones with ait_core.runtime.weights_file.write_weights(path, model.weights()) "
+                    "and load with weights=path."
                 )
             if not embedded and self.constants:
                 write_weights(target.with_name(target.name.removesuffix(".so") + ".safetensors"), self.weights())
@@ -200,14 +206,19 @@ def load(
     path: str | os.PathLike[str],
     weights: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     threads: int | None = None,
-) -> Model:
-    """Load a model file.
+) -> Model | Structured:
+    """Load a model file, to be called as the model was that it was compiled from: with its arguments, for its results.
+
+    A model compiled from a graph takes and returns tensors, as ``Model.__call__`` says.
 
     Args:
         path: written by ``ait.compile`` or ``Model.save``.
         weights: safetensors file or tensors by name instead of the model's own, which lie inside the file or beside it.
-        threads: CPU threads a run may use; default ``AIT_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the cores this process may use.
+        threads: CPU threads a run may use; default ``AIT_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the cores this
+            process may use.
 
     Raises ``ArtifactError`` for a file that is damaged or made for another ABI, system or processor, ``WeightsError``.
     """
-    return Model(path, weights, threads)
+    model = Model(path, weights, threads)
+    signature = model.manifest.get("signature")
+    return model if signature is None else Structured(model, Signature(signature))

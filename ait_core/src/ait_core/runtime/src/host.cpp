@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include "ait/error.h"
@@ -103,9 +103,12 @@ int usable_cores() {
 #if defined(__linux__)
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) cores = CPU_COUNT(&set);
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  long quota = 0, period = 0;
-  if (file >> quota >> period && quota > 0 && period > 0) cores = std::min<long>(cores, (quota + period - 1) / period);
+  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
+    long quota = 0, period = 0;  // microseconds; "max" instead of a quota where there is none
+    if (std::fscanf(file, "%ld %ld", &quota, &period) == 2 && quota > 0 && period > 0)
+      cores = static_cast<int>(std::min<long>(cores, (quota + period - 1) / period));
+    std::fclose(file);
+  }
 #endif
   return std::max(cores, 1);
 }

@@ -9,8 +9,17 @@
 
 namespace ait {
 
+namespace detail {
+// Messages quote names from files: no null may end them early, no control sequence may reach a terminal.
+inline std::string printable(std::string text) {
+  for (char& c : text)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) c = '?';
+  return text;
+}
+}  // namespace detail
+
 struct Error : std::runtime_error {
-  Error(ait_status status, const std::string& text) : std::runtime_error(text), status(status) {}
+  Error(ait_status status, const std::string& text) : std::runtime_error(detail::printable(text)), status(status) {}
   ait_status status;
 };
 
