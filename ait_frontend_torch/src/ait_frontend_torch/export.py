@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -94,8 +96,16 @@ def _no_fused_transformer() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """torch.export warns about its own deprecated internals; nothing in there is for the user."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
+    """Without what is not for the user: warnings of torch.export about its own deprecated internals, and the whole
+    graph so far, which it prints when it fails."""
+    printed, graph = io.StringIO(), ""
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(printed):
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    except UnsupportedError as e:
+        graph = str(getattr(e.__cause__, "partial_fx_graph", ""))
+        raise
+    finally:
+        sys.stderr.write(printed.getvalue().replace(graph, ""))

@@ -95,7 +95,7 @@ def import_module(
 
 def _lower(program: ExportedProgram, forward: Any, dynamic_shapes: Any, lowerings: Mapping[str, Lowering],
            name: str) -> TorchImported:  # fmt: skip
-    constants: dict[tuple, Value] = {}
+    constants: dict[tuple, Any] = {}
     before: Counter[str] | None = None
     declined: dict[str, str] = {}
     for _ in range(ROUNDS):
@@ -139,7 +139,7 @@ def _finish(program: ExportedProgram, importer: Importer, symbols: Symbols, desc
 def _canonical_names(program: ExportedProgram, importer: Importer) -> None:
     """Tied weights go by the first of their names in the state dict, however the exporter met them."""
     for fqn, tensor in reversed(program.state_dict.items()):
-        value = importer._constants.get(identity(tensor))
+        _, value = importer._constants.get(identity(tensor), (None, None))
         if value is not None and value.constant.parameter is not None:
             value.name = fqn
             value.constant = type(value.constant)(value.constant.array, fqn)

@@ -45,6 +45,7 @@ class Context:
     """
 
     target: str
+    _node: torch.fx.Node
     _infer: Callable[[], tuple[TensorType, ...]]
 
     @cached_property
@@ -56,6 +57,10 @@ class Context:
     def type(self) -> TensorType:
         """dtype and shape of the (first) result."""
         return self.types[0]
+
+    def is_contiguous(self, argument: int) -> bool:
+        """Whether the tensor given as a positional argument lies row-major without gaps in torch's memory."""
+        return self._node.args[argument].meta["val"].is_contiguous()
 
     def error(self, reason: str) -> None:
         """Say that this use of the op cannot be lowered: torch's decomposition is tried, and ``reason`` is reported if
@@ -86,7 +91,7 @@ class Importer:
         self.program, self.symbols, self.lowerings = program, symbols, lowerings
         self.problems: list[Problem] = []
         self.inputs: dict[str, Value] = {}
-        self._constants: dict[tuple, Value] = constants
+        self._constants: dict[tuple, tuple[torch.Tensor, Value]] = constants
         self._known: set[int] = set()
 
     def run(self) -> list[Any]:
@@ -127,9 +132,10 @@ class Importer:
         if key not in self._constants:
             array = share(tensor, name)
             kind = TensorType(ait_dtype(tensor.dtype), array.shape)
-            self._constants[key] = Value(name, kind, constant=Constant(array, name if parameter else None))
-        self._known.add(id(self._constants[key]))
-        return self._constants[key]
+            made = Value(name, kind, constant=Constant(array, name if parameter else None))
+            self._constants[key] = (tensor, made)  # a key means something only as long as its tensor lives
+        self._known.add(id(self._constants[key][1]))
+        return self._constants[key][1]
 
     def _type(self, tensor: torch.Tensor) -> TensorType:
         return TensorType(ait_dtype(tensor.dtype), tuple(self.symbols.dim(s) for s in tensor.shape))
@@ -175,7 +181,7 @@ class Importer:
             return self.symbols.dim(seen)
         many = seen if isinstance(seen, (tuple, list)) else (seen,)
         args, kwargs = self._arguments(node, env)
-        ctx = Context(name, lambda: tuple(self._type(t) for t in many if isinstance(t, torch.Tensor)))
+        ctx = Context(name, node, lambda: tuple(self._type(t) for t in many if isinstance(t, torch.Tensor)))
         try:
             inspect.signature(lowering.fn).bind(ctx, *args, **kwargs)
         except TypeError as e:

@@ -15,8 +15,8 @@ from ait_ops_tensor.lowerings.common import fit, operand, shaped, to
 @lowering(
     "torch", "aten.view.default", "aten.reshape", "aten._unsafe_view", "aten.view_as", "aten.reshape_as",
     "aten.flatten", "aten.unflatten", "aten.squeeze", "aten.unsqueeze", "aten.squeeze_copy", "aten.unsqueeze_copy",
-    "aten.view_copy", "aten._reshape_alias", "aten._reshape_copy", "aten.ravel", "aten.atleast_1d.default", "aten.atleast_2d.default",
-    "aten.atleast_3d.default",
+    "aten.view_copy", "aten._reshape_alias", "aten._reshape_copy", "aten.ravel",
+    "aten.atleast_1d.default", "aten.atleast_2d.default", "aten.atleast_3d.default",
 )  # fmt: skip
 def reshape(ctx: Any, x: Value, *_: Any) -> Value:
     return shaped(ctx, x)
