@@ -96,7 +96,8 @@ class Signature:
         else:
             items = [_MISSING] * len(tree["items"]) if value is _MISSING else _items(tree, value, open)
             if items is None or len(items) != len(tree["items"]):
-                raise InputError(f"Argument {path} must be {describe(tree)}, as in the example inputs; got {value!r:.200}.")
+                want = describe(tree)
+                raise InputError(f"Argument {path} must be {want}, as in the example inputs; got {value!r:.200}.")
             for key, sub, item in zip(tree.get("keys") or range(len(items)), tree["items"], items, strict=True):
                 self._flatten(sub, item, f"{path}[{key!r}]", out, open)
 
@@ -173,7 +174,9 @@ def _build(tree: Tree, outputs: Mapping[str, Any], inputs: Mapping[str, Any]) ->
         cls = _loaded(tree["class"])
         if cls is not None and keys is not None:  # a class of a library this process has not loaded stays plain
             return cls(**dict(zip(keys, items, strict=True)))
-    return dict(zip(keys, items, strict=True)) if keys is not None else (tuple if tree["kind"] != "list" else list)(items)
+    if keys is not None:
+        return dict(zip(keys, items, strict=True))
+    return items if tree["kind"] == "list" else tuple(items)
 
 
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
