@@ -64,17 +64,19 @@ if __name__ == "__main__":
         print(json.dumps([report(), pool.apply(report)]))
 """
 COMPILE = """
-import sys
+import sys, time
 import numpy as np
 import ait_core as ait
 from ait_core.ir.graph import Graph, run_reference
 x, w = ait.input("x", (ait.dim("n", 1, 9), 33)), ait.constant(np.ones((17, 33), np.float32), "w")
 y = ait.ops.fine.twice(ait.ops.tensor.relu(ait.ops.gemm.linear(x, w)))
 graph = Graph({"y": y})
-model = ait.compile(graph, jobs=1)
+model = ait.compile(graph, jobs=1, threads=2)
 a = np.linspace(-1, 2, 5 * 33, dtype=np.float32).reshape(5, 33)
 np.testing.assert_allclose(model(a), run_reference(graph, {"x": a})["y"], rtol=1e-5)
 assert "torch" not in sys.modules
+del model  # its threads idle on: that must not matter
+time.sleep(0.3)
 print("right")
 """
 
@@ -117,11 +119,10 @@ def test_installed_wheels_compile_a_model_and_bad_plugins_cost_only_themselves(w
     env = environment([*wheels.values(), *plugin_wheels.values()])
     found = json.loads(env.run("ait", "plugins", "--json"))
     plugins = {p["name"]: p for p in found["plugins"]}
-    assert {n: p["status"] for n, p in plugins.items()} == {
-        "aaa_taker": "loaded", "ait_backend_cpu": "loaded", "ait_frontend_torch": "failed", "ait_ops_attention": "loaded",
-        "ait_ops_gemm": "loaded", "ait_ops_norm": "loaded", "ait_ops_tensor": "failed", "broken": "failed",
-        "fine": "loaded", "future": "failed", "halfway": "failed", "zzz_taker": "failed",
-    }  # fmt: skip
+    failed = {"ait_frontend_torch", "ait_ops_tensor", "broken", "future", "halfway", "zzz_taker"}
+    assert {n for n, p in plugins.items() if p["status"] == "failed"} == failed
+    assert {n for n, p in plugins.items() if p["status"] == "loaded"} == {
+        "aaa_taker", "fine", "ait_backend_cpu", "ait_ops_attention", "ait_ops_gemm", "ait_ops_norm"}  # fmt: skip
     errors = {n: p["error"] for n, p in plugins.items() if p["error"]}
     assert "It needs torch" in errors["ait_frontend_torch"]["message"]
     assert "declared by both aaa_taker 1.5 (plugin aaa_taker) and ait-ops-tensor" in errors["ait_ops_tensor"]["message"]
@@ -162,11 +163,10 @@ def test_the_core_alone_says_what_is_missing(wheels, environment):
     env = environment([wheels["ait_core"]])
     assert json.loads(env.run("ait", "plugins", "--json"))["plugins"] == []
     assert "pip install ait-backend-cpu" in env.run("ait", "doctor", code=1)
-    assert str(env.cache) in env.run("ait", "cache", "show")
+    assert env.run("ait", "cache", "path", AIT_CACHE_DIR="/some/where") == "/some/where\n"
 
 
 def _script(env, text: str) -> str:
-    path = env.cache / "script.py"
-    path.parent.mkdir(exist_ok=True)
+    path = env.cwd / "script.py"
     path.write_text(text)
     return str(path)

@@ -42,8 +42,8 @@ class Registry:
     def __init__(self, plugins: Iterable[Plugin], problems: Iterable[str] = ()) -> None:
         self.plugins = tuple(plugins)
         self.problems = tuple(problems)
-        while self._drop_clashing() or self._drop_without_headers():
-            pass  # what one that was dropped offered may be what another one needs
+        while self._drop_without_headers() or self._drop_clashing():
+            pass  # a plugin that was dropped may be the one whose headers another one needs
 
     @classmethod
     def load(cls, environ: Mapping[str, str] = os.environ) -> Registry:
