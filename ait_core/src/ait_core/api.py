@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ait.compile`` and ``ait.explain``: from whatever a frontend understands to a callable model."""
+"""``ait.compile`` and ``ait.plan``: from whatever a frontend understands to a callable model."""
 
 from __future__ import annotations
 

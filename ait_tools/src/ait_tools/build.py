@@ -59,7 +59,7 @@ def compile_plan(plan: Plan, opened: Opened, *, embed: bool = True, jobs: int | 
     from ait_core.codegen.model import constant_name
     from ait_core.plugins.registry import registry
 
-    manifest: dict[str, Any] = {"source": opened.name, "examples": opened.examples}
+    manifest: dict[str, Any] = {"source": opened.name, "dtype": opened.dtype, "examples": opened.examples}
     if opened.signature is not None:
         manifest["signature"] = opened.signature.data
     start = time.perf_counter()
