@@ -65,7 +65,7 @@ def accepts(node: Node, target) -> str | None:
     a, b = node.inputs[0], node.inputs[1]
     if a.dtype != b.dtype:
         return f"operands have different dtypes, {a.dtype} and {b.dtype}"
-    if a.dtype.name not in ("float32", "float64", "float16", "bfloat16", "int32", "int64"):
+    if a.dtype.name == "bool":
         return f"no tile kernel for {a.dtype}"
     lead_b = b.shape[:-2]
     if not all(s == 1 for s in lead_b) and not dims.same_shape(a.shape[:-2], lead_b):

@@ -144,6 +144,11 @@ class Placer:
                 self._ask(x, buffer, part, before, f"joined in {node.output.name}")
             start = dims.as_dim(start + x.shape[axis])
 
+    def expose(self, v: Value, index: int) -> Group:
+        """Have a copy of a placed value written to output ``index``, and leave every other place as it is."""
+        self._copy(v, Buffer("output", index, v.type.nbytes), Layout.contiguous(v.shape), None, "asked for by the caller")
+        return self.out.order[-1]
+
     def _joins(self) -> None:
         """Joins that somebody reads from memory and that are not part of an output or of a larger join."""
         readers = {}

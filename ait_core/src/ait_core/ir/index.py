@@ -106,9 +106,9 @@ class Affine:
         return r is not None and dims.at_least(r[0], 0) and dims.at_least(size - 1, r[1])
 
     def split(self, by: Dim) -> tuple[Affine, Affine]:
-        """Quotient and remainder by ``by``."""
-        if by == 1:
-            return self, Affine.of(0)
+        """Quotient and remainder by ``by``; 0 where ``by`` is 0, since a tensor without elements has no coordinates."""
+        if by == 1 or by == 0:
+            return self * by, Affine.of(0)
         whole: dict[Expr, Dim] = {}
         rest: dict[Expr, Dim] = {}
         for t, c in self.terms.items():

@@ -180,8 +180,8 @@ class Model:
             if embedded and not self._own_weights:
                 raise InputError(
                     "The weights inside the model file were replaced, and a saved copy would hold the old ones. Write "
-                    "the new ones with ait_core.runtime.weights_file.write_weights(path, model.weights()) and load with "
-                    "weights=path."
+                    "the new ones with ait_core.runtime.weights_file.write_weights(path, model.weights()) "
+                    "and load with weights=path."
                 )
             if not embedded and self.constants:
                 write_weights(target.with_name(target.name.removesuffix(".so") + ".safetensors"), self.weights())
