@@ -173,6 +173,8 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
         "namespace ait {",
         "static inline index_t imin(index_t a, index_t b) { return a < b ? a : b; }",
         "static inline index_t imax(index_t a, index_t b) { return a > b ? a : b; }",
+        "static inline index_t floor_index(index_t i, index_t n) { return i / n - (i % n < 0); }",
+        "static inline index_t mod_index(index_t i, index_t n) { return i - floor_index(i, n) * n; }",
         "namespace {",
         "const char manifest_[] =\n@MANIFEST@;",
         *extra,
