@@ -51,8 +51,15 @@ def make_plan(opened: Opened, target: str | None, disable: Iterable[str] = ()) -
     return compiler.make_plan(opened.graph, registry(), api.find_target(target or "auto", registry()), disable)
 
 
-def compile_plan(plan: Plan, opened: Opened, *, embed: bool = True, jobs: int | None = None, keep: Path | None = None,
-                 progress: Progress | None = None) -> Compiled:  # fmt: skip
+def compile_plan(
+    plan: Plan,
+    opened: Opened,
+    *,
+    embed: bool = True,
+    jobs: int | None = None,
+    keep: Path | None = None,
+    progress: Progress | None = None,
+) -> Compiled:
     """Build a plan; once only, as building settles where its buffers lie. The manifest remembers how the model was named,
     and what typical inputs are."""
     from ait_core import compiler
@@ -63,7 +70,9 @@ def compile_plan(plan: Plan, opened: Opened, *, embed: bool = True, jobs: int | 
     if opened.signature is not None:
         manifest["signature"] = opened.signature.data
     start = time.perf_counter()
-    built, source = compiler.build(plan, registry(), manifest=manifest, embed=embed, jobs=jobs, keep=keep, progress=progress)
+    built, source = compiler.build(
+        plan, registry(), manifest=manifest, embed=embed, jobs=jobs, keep=keep, progress=progress
+    )
     seconds = time.perf_counter() - start
     weights = None
     if not source.manifest["embedded"]:
@@ -71,8 +80,14 @@ def compile_plan(plan: Plan, opened: Opened, *, embed: bool = True, jobs: int | 
     return Compiled(built, source.manifest, plan, weights, seconds)
 
 
-def ready(name: str, *, target: str | None = None, dtype: str | None = None, disable: Iterable[str] = (),
-          threads: int | None = None) -> tuple[Model, Interface]:  # fmt: skip
+def ready(
+    name: str,
+    *,
+    target: str | None = None,
+    dtype: str | None = None,
+    disable: Iterable[str] = (),
+    threads: int | None = None,
+) -> tuple[Model, Interface]:
     """A model to run: loaded if it is compiled, else compiled into the cache first.
 
     Raises:
@@ -108,4 +123,6 @@ def progress() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda stage, done, total: bar.update(task, completed=done, total=total or None, description=escape(stage))
+        yield lambda stage, done, total: bar.update(
+            task, completed=done, total=total or None, description=escape(stage)
+        )

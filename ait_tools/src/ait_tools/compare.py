@@ -102,14 +102,21 @@ def instrument(plan: Plan) -> tuple[Plan, list[tuple[Group, Value]]]:
         buffer = Buffer("output", len(outputs), v.type.nbytes)
         outputs[f"${len(outputs)}"] = v
         order = plan.placement.order
-        copy = add_copy(plan.placement, plan.fuser, v, Place(buffer, Layout.contiguous(v.shape)), len(order), "to compare")
+        copy = add_copy(
+            plan.placement, plan.fuser, v, Place(buffer, Layout.contiguous(v.shape)), len(order), "to compare"
+        )
         copy.name = f"{g.name}_{len(run)}"
         run.append(build_launch(copy, plan.fuser, plan.placement, plan.backend, plan.target))
     return dataclasses.replace(plan, graph=Graph(outputs, list(plan.graph.inputs)), run=run), stored
 
 
-def group_differences(graph: Graph, stored: Sequence[tuple[Group, Value]], inputs: Mapping[str, np.ndarray],
-                      got: Sequence[np.ndarray], rtol: float) -> list[tuple[Group, Difference]]:  # fmt: skip
+def group_differences(
+    graph: Graph,
+    stored: Sequence[tuple[Group, Value]],
+    inputs: Mapping[str, np.ndarray],
+    got: Sequence[np.ndarray],
+    rtol: float,
+) -> list[tuple[Group, Difference]]:
     """What each group stored beside what the references make of what it read: every group is judged by itself, so the
     error of one does not show in those after it.
 
@@ -121,9 +128,11 @@ def group_differences(graph: Graph, stored: Sequence[tuple[Group, Value]], input
     actual = {v: a for (_, v), a in zip(stored, got, strict=True)}
     env: dict[Value, np.ndarray] = {v: np.asarray(inputs[v.name]) for v in graph.inputs}
     sizes = {
-        s.name: n for v in graph.inputs for s, n in zip(v.shape, env[v].shape, strict=True)
+        s.name: n
+        for v in graph.inputs
+        for s, n in zip(v.shape, env[v].shape, strict=True)
         if isinstance(s, dims.DimSymbol)
-    }  # fmt: skip
+    }
     env |= {v: v.constant.array for v in graph.constants}  # type: ignore[union-attr]
     found: dict[Value, Difference] = {}
     for node in graph.nodes:

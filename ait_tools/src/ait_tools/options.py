@@ -31,18 +31,31 @@ def _together(*options: Callable) -> Callable[[Callable], Callable]:
 import_options = _together(
     click.option("--target", help="auto (the default), cpu, cpu:x86-64-v3, ..."),
     click.option("--dtype", help="Floating point type to compute in, such as bfloat16. Default: the model's."),
-    click.option("--disable", multiple=True, metavar="NAME[,...]", help="Leave out passes or fusions; see `ait explain --list-passes`."),
-)  # fmt: skip
+    click.option(
+        "--disable",
+        multiple=True,
+        metavar="NAME[,...]",
+        help="Leave out passes or fusions; see `ait explain --list-passes`.",
+    ),
+)
 size_options = _together(
     click.option("--dim", "dims", multiple=True, metavar="NAME=SIZE[,...]", help="Sizes of dims: batch=2,seq=16."),
     click.option("--shape", "shapes", multiple=True, metavar="NAME=2x3", help="The shape of an input."),
 )
 input_options = _together(
     size_options,
-    click.option("--input", "files", multiple=True, metavar="FILE", help="Inputs from .npz, .safetensors, or name=x.npy. Default: random."),
-    click.option("--range", "ranges", multiple=True, metavar="NAME=LO:HI", help="Smallest and largest number of a random input."),
+    click.option(
+        "--input",
+        "files",
+        multiple=True,
+        metavar="FILE",
+        help="Inputs from .npz, .safetensors, or name=x.npy. Default: random.",
+    ),
+    click.option(
+        "--range", "ranges", multiple=True, metavar="NAME=LO:HI", help="Smallest and largest number of a random input."
+    ),
     click.option("--seed", default=0, show_default=True, help="Of random inputs."),
-)  # fmt: skip
+)
 threads_option = click.option("--threads", type=click.IntRange(1), help="Threads a run may use. Default: all cores.")
 jobs_option = click.option("--jobs", type=click.IntRange(1), help="Compilers that run at once. Default: one a core.")
 
@@ -88,8 +101,14 @@ def shape(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in text.split("x")) if text else ()
 
 
-def inputs(interface: Interface, dims: Sequence[str], shapes: Sequence[str], files: Sequence[str], ranges: Sequence[str],
-           seed: int) -> tuple[dict[str, int], dict[str, np.ndarray]]:  # fmt: skip
+def inputs(
+    interface: Interface,
+    dims: Sequence[str],
+    shapes: Sequence[str],
+    files: Sequence[str],
+    ranges: Sequence[str],
+    seed: int,
+) -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """Sizes of all dims and inputs by name, as the options say.
 
     Raises:
@@ -112,6 +131,7 @@ def bounds(ranges: Sequence[str]) -> Mapping[str, tuple[float, float]]:
     Raises:
         InputError: for what is no range.
     """
+
     def parse(text: str) -> tuple[float, float]:
         lo, hi = (float(n) for n in text.split(":"))
         if lo > hi:

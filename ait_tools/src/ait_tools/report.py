@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ait_core.declare import roles
@@ -16,6 +17,38 @@ from ait_core.ir.graph import Node, Value
 
 if TYPE_CHECKING:
     from ait_core.compiler import Plan
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A report: ``data`` for programs, ``str()`` for people."""
+
+    data: dict[str, Any]
+
+    def __str__(self) -> str:
+        from ait_tools.text import text
+
+        return text(self.data)
+
+
+def explain(obj: Any, example_inputs: Any = None, *, sizes: Mapping[str, int] | None = None, **how: Any) -> Explanation:
+    """What ``ait explain`` shows, for a model in Python.
+
+    Args:
+        obj: as for ``ait.compile``, as are ``example_inputs`` and ``how`` (``dynamic_shapes``, ``target``, ``dtype``,
+            ``disable``).
+        sizes: of dims, at which memory traffic is counted; a usual one for those that are missing.
+
+    Raises:
+        AITError: as ``ait.compile`` does, and for a dim that the model does not have.
+    """
+    from ait_core.api import plan
+    from ait_tools.interface import Interface
+    from ait_tools.source import Opened
+
+    made = plan(obj, example_inputs, **how)
+    at = Interface.of_source(Opened(type(obj).__name__, made.source_graph, None, {})).sizes(sizes or {}, {})
+    return Explanation({"model": type(obj).__name__, **report(made, at)})
 
 
 def report(plan: Plan, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -35,14 +68,23 @@ def report(plan: Plan, sizes: Mapping[str, int]) -> dict[str, Any]:
         "horizontal": _horizontal(plan),
         "edges": [e for g in run for e in _edges(plan, g)],
         "not_fused": [
-            {"producer": d.producer, "consumer": d.consumer, "reason": d.reason} for d in plan.fuser.decisions if not d.fused
+            {"producer": d.producer, "consumer": d.consumer, "reason": d.reason}
+            for d in plan.fuser.decisions
+            if not d.fused
         ],
         "copies": [{"value": v, "reason": why} for v, why in plan.placement.copies],
         "passes": [
-            {"name": r.name, "before": r.before, "after": r.after, "seconds": r.seconds, "changed": r.changed,
-             "notes": list(r.notes)} for r in plan.records
+            {
+                "name": r.name,
+                "before": r.before,
+                "after": r.after,
+                "seconds": r.seconds,
+                "changed": r.changed,
+                "notes": list(r.notes),
+            }
+            for r in plan.records
         ],
-    }  # fmt: skip
+    }
 
 
 def at(size: Dim, sizes: Mapping[str, int]) -> int:
@@ -90,12 +132,23 @@ def placement(plan: Plan, v: Value) -> dict[str, Any]:
     """Where a value lies: which memory, the join whose memory it is written into, its strides if they are not dense."""
     place = plan.placement.places[v]
     into = next(
-        (n.output.name for n in plan.graph.nodes if isinstance(n.op.role, roles.Join) and any(base_of(x)[0] is v for x in n.operands)
-         and n.output in plan.placement.places and plan.placement.places[n.output].buffer is place.buffer), None,
-    )  # fmt: skip
+        (
+            j.name
+            for j, there in plan.placement.places.items()
+            if j is not v
+            and there.buffer is place.buffer
+            and j.node is not None
+            and isinstance(j.node.op.role, roles.Join)
+        ),
+        None,
+    )
     dense = place.layout.is_contiguous
-    return {"space": place.buffer.space, "into": into, "strides": None if dense else [dims.text(s) for s in place.layout.strides],
-            "offset": dims.text(place.layout.offset)}  # fmt: skip
+    return {
+        "space": place.buffer.space,
+        "into": into,
+        "strides": None if dense else [dims.text(s) for s in place.layout.strides],
+        "offset": dims.text(place.layout.offset),
+    }
 
 
 def reads(plan: Plan, g: Group) -> Iterator[tuple[Node, int, Value]]:
@@ -128,10 +181,24 @@ def _edges(plan: Plan, g: Group) -> Iterator[dict[str, str]]:
             if w is g or (w, v) in seen:
                 continue
             seen.add((w, v))
-            reason = next((told[p, c] for p in [v.name, *(m.output.name for m in w.members)]
-                           for c in (n.output.name, g.members[0].output.name) if (p, c) in told), None)  # fmt: skip
-            yield {"from": w.name, "to": g.name, "value": v.name, "type": str(v.type), "reader": n.op.name,
-                   "operand": param_name(n, i), "reason": reason or _why(plan, w, g, n, i)}  # fmt: skip
+            reason = next(
+                (
+                    told[p, c]
+                    for p in [v.name, *(m.output.name for m in w.members)]
+                    for c in (n.output.name, g.members[0].output.name)
+                    if (p, c) in told
+                ),
+                None,
+            )
+            yield {
+                "from": w.name,
+                "to": g.name,
+                "value": v.name,
+                "type": str(v.type),
+                "reader": n.op.name,
+                "operand": param_name(n, i),
+                "reason": reason or _why(plan, w, g, n, i),
+            }
 
 
 def _why(plan: Plan, w: Group, g: Group, n: Node, i: int) -> str:
@@ -158,6 +225,12 @@ def _horizontal(plan: Plan) -> list[dict[str, Any]]:
         if n.op.name == "core.part":
             parts.setdefault(n.inputs[0], []).append(n.output)  # type: ignore[arg-type]
     return [
-        {"group": plan.fuser.of[v.node].name, "value": v.name, "branches": len(found), "shares": [str(p.type) for p in found]}
-        for v, found in parts.items() if v.node in plan.fuser.of
-    ]  # fmt: skip
+        {
+            "group": plan.fuser.of[v.node].name,
+            "value": v.name,
+            "branches": len(found),
+            "shares": [str(p.type) for p in found],
+        }
+        for v, found in parts.items()
+        if v.node in plan.fuser.of
+    ]

@@ -92,10 +92,21 @@ def open_model(name: str, dtype: str | None = None) -> Opened:
     spec = find(name)
     wanted = dtype or spec.dtype
     if wanted is not None and isinstance(spec.model, Graph):
-        raise InputError(f"{name} is a graph, whose dtypes are fixed: leave out dtype, or build the graph with {wanted}.")
+        raise InputError(
+            f"{name} is a graph, whose dtypes are fixed: leave out dtype, or build the graph with {wanted}."
+        )
     loaded = load_source(spec.model, registry(), spec.example_inputs, spec.dynamic_shapes, wanted)
     signature = loaded.imported.signature if loaded.imported else None
     return Opened(name, loaded.graph, signature, _examples(spec, loaded.graph, signature), dtype)
+
+
+def file_stem(name: str) -> str:
+    """A file name for what is made of a model: ``resnet`` for ``nets/resnet.py:build``, ``nets.resnet:build`` and
+    ``resnet.pt2``."""
+    where, colon, _ = name.rpartition(":")
+    if colon and not where.endswith(".py"):
+        return where.rpartition(".")[2]
+    return Path(where or name).stem
 
 
 def find(name: str) -> Spec:
@@ -123,9 +134,10 @@ def find(name: str) -> Spec:
 def _spec(name: str, found: Any) -> Spec:
     if inspect.isroutine(found) or inspect.isclass(found) or isinstance(found, functools.partial):
         required = [
-            p.name for p in inspect.signature(found).parameters.values()
+            p.name
+            for p in inspect.signature(found).parameters.values()
             if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]  # fmt: skip
+        ]
         if required:
             raise InputError(
                 f"{name} needs the arguments {', '.join(required)}: name a function without required arguments that "
@@ -142,8 +154,10 @@ def _spec(name: str, found: Any) -> Spec:
         known = [f.name for f in fields(Spec)]
         unknown = [str(k) for k in found if k not in known]
         if unknown or "model" not in found:
-            raise InputError(f"{name} is a dict; expected the keys model and, at will, {', '.join(known[1:])}; "
-                             f"got {', '.join(map(str, found)) or 'none'}.")  # fmt: skip
+            raise InputError(
+                f"{name} is a dict; expected the keys model and, at will, {', '.join(known[1:])}; "
+                f"got {', '.join(map(str, found)) or 'none'}."
+            )
         return Spec(**found)
     return Spec(found)
 
@@ -211,5 +225,7 @@ def _examples(spec: Spec, graph: Graph, signature: Signature | None) -> dict[str
             out[v.name] = known
     unknown = [n for n in spec.ranges if n not in {v.name for v in graph.inputs}]
     if unknown:
-        raise InputError(f"ranges names {', '.join(unknown)}; the inputs are {', '.join(v.name for v in graph.inputs)}.")
+        raise InputError(
+            f"ranges names {', '.join(unknown)}; the inputs are {', '.join(v.name for v in graph.inputs)}."
+        )
     return out

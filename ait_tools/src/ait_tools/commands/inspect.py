@@ -44,11 +44,17 @@ def command(model: str) -> None:
             rows += [(kind, t.name, t.dtype, str(t)[len(str(t.dtype)) :]) for t in some]
         table(("", "name", "dtype", "shape"), rows)
         click.echo()
-        table(("constant", "dtype", "shape", "bytes", "sha256"),
-              [(c["name"], c["dtype"], "x".join(map(str, c["shape"])) or "scalar", c["bytes"], c["sha256"][:12])
-               for c in m["constants"]])  # fmt: skip
+        table(
+            ("constant", "dtype", "shape", "bytes", "sha256"),
+            [
+                (c["name"], c["dtype"], "x".join(map(str, c["shape"])) or "scalar", c["bytes"], c["sha256"][:12])
+                for c in m["constants"]
+            ],
+        )
         click.echo()
-        table(("kernel", "ops", "flops", "bytes"),
-              [(k["group"], k["ops"], k["flops"] if k["flops"] is not None else "?", k["bytes"]) for k in m["kernels"]])  # fmt: skip
+        table(
+            ("kernel", "ops", "flops", "bytes"),
+            [(k["group"], k["ops"], k["flops"] if k["flops"] is not None else "?", k["bytes"]) for k in m["kernels"]],
+        )
 
     output(data, show)

@@ -19,9 +19,19 @@ from ait_tools import options
 @options.threads_option
 @click.option("--out", type=click.Path(dir_okay=False), help="An .npz that receives the outputs by name.")
 @json_option
-def command(model: str, dims: tuple[str, ...], shapes: tuple[str, ...], files: tuple[str, ...], ranges: tuple[str, ...],
-            seed: int, target: str | None, dtype: str | None, disable: tuple[str, ...], threads: int | None,
-            out: str | None) -> None:  # fmt: skip
+def command(
+    model: str,
+    dims: tuple[str, ...],
+    shapes: tuple[str, ...],
+    files: tuple[str, ...],
+    ranges: tuple[str, ...],
+    seed: int,
+    target: str | None,
+    dtype: str | None,
+    disable: tuple[str, ...],
+    threads: int | None,
+    out: str | None,
+) -> None:
     """Run MODEL (model.so, or file.py:name, which is compiled first) once, on random inputs or on those of files."""
     import numpy as np
 
@@ -42,15 +52,29 @@ def command(model: str, dims: tuple[str, ...], shapes: tuple[str, ...], files: t
         with replacing(out) as file:
             np.savez(file, **arrays)
     inputs, outputs = ([summary(n, a) for n, a in some.items()] for some in (given, arrays))
-    data = {"model": model, "sizes": sizes, "seconds": seconds, "threads": loaded.threads, "inputs": inputs,
-            "outputs": outputs, "out": out}  # fmt: skip
+    data = {
+        "model": model,
+        "sizes": sizes,
+        "seconds": seconds,
+        "threads": loaded.threads,
+        "inputs": inputs,
+        "outputs": outputs,
+        "out": out,
+    }
 
     def show() -> None:
         rows = [
-            (kind, s["name"], s["dtype"], "x".join(map(str, s["shape"])) or "scalar",
-             *(f"{s[k]:.6g}" if k in s else "" for k in ("min", "max", "mean")), s["not_finite"] or "")
-            for kind, some in (("input", inputs), ("output", outputs)) for s in some
-        ]  # fmt: skip
+            (
+                kind,
+                s["name"],
+                s["dtype"],
+                "x".join(map(str, s["shape"])) or "scalar",
+                *(f"{s[k]:.6g}" if k in s else "" for k in ("min", "max", "mean")),
+                s["not_finite"] or "",
+            )
+            for kind, some in (("input", inputs), ("output", outputs))
+            for s in some
+        ]
         table(("", "name", "dtype", "shape", "min", "max", "mean", "not finite"), rows)
         click.echo(f"{seconds * 1e3:.3f} ms, {loaded.threads} threads" + (f"; outputs in {out}" if out else ""))
 
