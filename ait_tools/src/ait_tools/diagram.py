@@ -11,7 +11,7 @@ import numpy as np
 from ait_core.declare import roles
 from ait_core.fuse.groups import Group
 from ait_core.ir.graph import Graph, Node, Value
-from ait_tools.report import reads, writers
+from ait_tools.edges import reads, short, writers
 
 if TYPE_CHECKING:
     from ait_core.compiler import Plan
@@ -26,7 +26,6 @@ KINDS = {
     roles.Composite: "composite",
     roles.Opaque: "opaque",
 }
-SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 LINES = 12  # of ops in the box of a group
 
 
@@ -99,7 +98,7 @@ def after(plan: Plan, data: dict[str, Any], load_time: bool) -> Diagram:
     keys: dict[Any, str] = {g: f"g{i}" for i, (g, _) in enumerate(groups)}
     items: list[Item] = []
     read: dict[Value, list[str]] = {}
-    for g, d in groups:
+    for g, _ in groups:
         for _, _, v in reads(plan, g):
             if not v.constant and any(w in keys for w in writers(plan, v)) or (v.is_input and not load_time):
                 read.setdefault(v, []).append(keys[g])
@@ -182,13 +181,6 @@ def _group(key: str, g: Group, d: dict[str, Any], data: dict[str, Any], launch: 
         ("source code", launch.source if launch else ""),
     ]
     return Item(key, kind, g.name, [d["kernel"], "", *lines], details)
-
-
-def short(v: Value) -> str:
-    """``f32[batch, seq, 64]``."""
-    dtype, _, shape = str(v.type).partition("[")
-    letters = dtype.rstrip("0123456789")
-    return f"{SHORT.get(letters, letters)}{dtype[len(letters) :]}[{shape}"
 
 
 def _constants(values: list[Value]) -> list[str]:

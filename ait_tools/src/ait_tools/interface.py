@@ -36,7 +36,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Interface:
-    """Inputs, outputs and dims of a model, and what is known of typical inputs (see :class:`ait_tools.source.Opened`)."""
+    """Inputs, outputs and dims of a model, and what is known of typical inputs (:class:`ait_tools.source.Opened`)."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]

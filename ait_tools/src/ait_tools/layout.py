@@ -159,7 +159,7 @@ def _crossings(layers: list[list[Box]]) -> int:
 
 
 def _x(layers: list[list[Box]]) -> None:
-    """Centres: each box wants to be below and above the middle of its neighbours; lanes want it most, to be straight."""
+    """Centres: each box wants to be in the middle of its neighbours, above and below in turn."""
     for layer in layers:
         x = 0.0
         for b in layer:

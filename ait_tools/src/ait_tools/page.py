@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page with everything in it. Names in models are untrusted: all text is escaped, the script only ever sets text,
-and the page's own policy forbids every script but this one and every request."""
+"""One HTML page with everything in it. Names in models are untrusted: all text is escaped, the script only ever sets
+text, and the page's own policy forbids every other script and every request."""
 
 from __future__ import annotations
 
@@ -38,10 +38,8 @@ def page(title: str, facts: Sequence[tuple[str, str]], diagrams: Sequence[Diagra
     views, tabs = [], []
     for i, d in enumerate(diagrams):
         views.append(_view(i, d, details))
-        tabs.append(
-            f'<button role="tab" data-view="{i}">{text(d.name)} <small>{sum(x.kind not in ("input", "output") for x in d.items)}'
-            "</small></button>"
-        )
+        count = sum(x.kind not in ("input", "output") for x in d.items)
+        tabs.append(f'<button role="tab">{text(d.name)} <small>{count}</small></button>')
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     fields = {
         "POLICY": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
@@ -89,10 +87,8 @@ def _view(index: int, diagram: Diagram, details: dict[str, Any]) -> str:
             ],
         }
         boxes.append(_box(item, drawing.boxes[item.key], f"{index}-{item.key}"))
-    return (
-        f'<svg class="view" data-view="{index}" data-width="{drawing.width:.0f}" data-height="{drawing.height:.0f}" hidden>'
-        f'<g class="scene">{"".join(lines)}{"".join(boxes)}</g></svg>'
-    )
+    sizes = f'data-width="{drawing.width:.0f}" data-height="{drawing.height:.0f}"'
+    return f'<svg class="view" {sizes} hidden><g class="scene">{"".join(lines)}{"".join(boxes)}</g></svg>'
 
 
 def _drawing(diagram: Diagram) -> Drawing:
@@ -118,7 +114,8 @@ def _box(item: Item, b: Box, key: str) -> str:
         f'<g class="box {item.kind}" tabindex="0" role="button" data-key="{key}" data-search="{searched}" '
         f'data-x="{b.x:.0f}" data-y="{b.y + b.height / 2:.0f}" transform="translate({left:.1f},{b.y:.1f})">'
         f"<title>{text(item.title)}</title>"
-        f'<rect width="{b.width:.1f}" height="{b.height:.1f}" rx="6"/><rect class="mark" width="4" height="{b.height:.1f}" rx="2"/>'
+        f'<rect width="{b.width:.1f}" height="{b.height:.1f}" rx="6"/>'
+        f'<rect class="mark" width="4" height="{b.height:.1f}" rx="2"/>'
         f"{''.join(lines)}</g>"
     )
 
@@ -133,14 +130,12 @@ def _wire(net: Net, wire: Wire, prefix: str, quiet: set[str]) -> str:
         through = f"L{x1:.1f} {y1 + b.height:.1f}" if b.lane else ""
         paths.append(f"M{x0:.1f} {y0:.1f}C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}{through}")
     first = net.parts[0][0]
-    label = (
-        ""
-        if prefix + net.source in quiet
-        else (f'<text x="{first.x + 6:.1f}" y="{first.y + first.height + 13:.1f}">{text(cut(wire.label))}</text>')
-    )
+    label = f'<text x="{first.x + 6:.1f}" y="{first.y + first.height + 13:.1f}">{text(cut(wire.label))}</text>'
+    label = "" if prefix + net.source in quiet else label
     ends = " ".join(prefix + r for r in net.readers)
     arrows = "".join(f'<path class="tip" d="M{b.x:.1f} {b.y:.1f}l-3.5 -7h7z"/>' for _, b in net.parts if not b.lane)
     return (
-        f'<g class="wire" data-from="{prefix}{net.source}" data-to="{ends}"><title>{text(f"{wire.name}: {wire.label}")}</title>'
+        f'<g class="wire" data-from="{prefix}{net.source}" data-to="{ends}">'
+        f"<title>{text(f'{wire.name}: {wire.label}')}</title>"
         f'<path class="wide" d="{"".join(paths)}"/><path d="{"".join(paths)}"/>{arrows}{label}</g>'
     )

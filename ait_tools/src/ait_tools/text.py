@@ -14,9 +14,10 @@ def text(data: dict[str, Any]) -> str:
     saved = data["bytes_unfused"] - data["bytes"]
     lines = [
         f"{data['model']} for {data['target']}",
-        f"{data['nodes']['source']} nodes, {data['nodes']['optimised']} after the passes, {data['launches']} kernel launches "
-        f"a call, {data['load_launches']} at load",
-        f"memory traffic of a call at {where}: {size(data['bytes'])}; unfused {size(data['bytes_unfused'])}, saved {size(saved)}",
+        f"{data['nodes']['source']} nodes, {data['nodes']['optimised']} after the passes; kernel launches: "
+        f"{data['launches']} a call, {data['load_launches']} at load",
+        f"memory traffic of a call at {where}: {size(data['bytes'])}, where unfused it would be "
+        f"{size(data['bytes_unfused'])}: {size(saved)} saved",
     ]
     for g in sorted(data["groups"], key=lambda g: g["load_time"]):
         lines += ["", *_group(g)]

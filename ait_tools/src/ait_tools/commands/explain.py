@@ -12,39 +12,26 @@ from ait_tools import options
 
 @click.command("explain")
 @click.argument("model", required=False)
-@options.import_options
+@options.how_options
 @options.size_options
 @click.option("--list-passes", is_flag=True, help="List what --disable can switch off.")
 @json_option
-def command(
-    model: str | None,
-    target: str | None,
-    dtype: str | None,
-    disable: tuple[str, ...],
-    dims: tuple[str, ...],
-    shapes: tuple[str, ...],
-    list_passes: bool,
-) -> None:
+def command(model: str | None, how: options.How, sizes: options.Sizes, list_passes: bool) -> None:
     """Show what the compiler decides for MODEL (file.py:name): every kernel with what it absorbed and where its results
     go, and for every value that passes through memory, why. Nothing is compiled."""
-    from ait_tools.build import make_plan
     from ait_tools.interface import Interface
     from ait_tools.report import report
-    from ait_tools.source import open_model
     from ait_tools.text import text
 
     if list_passes:
-        found = switches()
-        output(
-            [{"name": n, "doc": d} for n, d in found.items()],
-            lambda: table(("name", "what it does"), list(found.items())),
-        )
+        found = list(switches().items())
+        output([{"name": n, "doc": d} for n, d in found], lambda: table(("name", "what it does"), found))
         return
     if model is None:
         raise InputError("Which model? Write `ait explain file.py:name`, or `ait explain --list-passes`.")
-    opened = open_model(model, dtype)
-    sizes = options.sizes(Interface.of_source(opened), dims, shapes)
-    data = {"model": model, **report(make_plan(opened, target, options.names(disable)), sizes)}
+    opened = how.open(model)
+    at = sizes.of(Interface.of_source(opened))
+    data = {"model": model, **report(how.plan(opened), at)}
     output(data, lambda: click.echo(text(data)))
 
 

@@ -16,7 +16,7 @@ from ait_tools.source import artifact
 @click.argument("model")
 @json_option
 def command(model: str) -> None:
-    """Show what MODEL, a compiled model.so, was made by and for, what goes in and out, its constants, kernels and memory."""
+    """Show what a compiled MODEL (model.so) was made by and for, its inputs, outputs, constants, kernels and memory."""
     from ait_core.runtime.artifact import read_artifact
     from ait_tools.interface import Interface
 
@@ -36,7 +36,7 @@ def command(model: str) -> None:
             f"source    {m.get('source', 'not recorded')}",
             f"plugins   {', '.join(f'{n} {v}' for n, v in m['plugins'].items())}",
             f"memory    {size(m['weights_bytes'])} weights ({'inside' if m['embedded'] else 'beside'}), "
-            f"{size(m['derived_bytes'])} made from them at load, {size(m['peak_bytes'])} activations at the largest sizes",
+            f"{size(m['derived_bytes'])} made from them at load, {size(m['peak_bytes'])} activations at most",
         ]
         click.echo("\n".join(lines) + "\n")
         rows: list[tuple[Any, ...]] = [("dim", n, "", f"{d.lo} .. {d.hi}") for n, d in interface.dims.items()]
