@@ -31,9 +31,11 @@ def project(package: str) -> dict:
 
 
 def build_wheels(projects: Iterable[Path], to: Path) -> list[Path]:
-    """Build one wheel a project, each by its own build backend."""
+    """Build one wheel a project, each by its own build backend. ``build-dir`` is scikit-build's: there it compiles what
+    changed since the last run only."""
     to.mkdir(parents=True, exist_ok=True)
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(to)]
+    options += ["--config-settings", f"build-dir={ROOT / 'out' / 'wheels' / sys.implementation.cache_tag}"]
     subprocess.run([*PIP, "wheel", *options, *map(str, projects)], check=True, stdin=subprocess.DEVNULL)
     return sorted(to.glob("*.whl"))
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.packaging.conftest import PACKAGES, ROOT, build_wheels
 
-pytestmark = [pytest.mark.wheels, pytest.mark.xdist_group("wheels")]
+pytestmark = pytest.mark.wheels
 
 PYPROJECT = """
 [build-system]

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from ait_core.plugins.hooks import hookimpl
     from ait_core.plugins.namespace import ops
     from ait_core.plugins.registry import Registry, registry
-    from ait_core.runtime.model import Model, load
+    from ait_runtime.model import Model, load
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "compile": "ait_core.api",
     "plan": "ait_core.api",
-    "load": "ait_core.runtime.model",
-    "Model": "ait_core.runtime.model",
+    "load": "ait_runtime.model",
+    "Model": "ait_runtime.model",
     "Graph": "ait_core.ir.graph",
     "Value": "ait_core.ir.graph",
     "input": "ait_core.ir.graph",

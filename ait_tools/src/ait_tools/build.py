@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     from ait_core.build.driver import Built, Progress
     from ait_core.compiler import Plan
-    from ait_core.runtime.model import Model
+<<<<<<< HEAD
+    from ait_runtime.model import Model
     from ait_tools.options import How
+=======
+    from ait_runtime.model import Model
+>>>>>>> main
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Compiled:
 
     def load(self, threads: int | None = None) -> Model:
         """The model, taking and returning tensors by name."""
-        from ait_core.runtime.model import Model
+        from ait_runtime.model import Model
 
         return Model(self.built.library, self.weights, threads)
 
@@ -71,7 +75,7 @@ def ready(name: str, how: How, threads: int | None) -> tuple[Model, Interface]:
     Raises:
         AITError: if it cannot be found, compiled or loaded, or if it is compiled already and options say how to.
     """
-    from ait_core.runtime.model import Model
+    from ait_runtime.model import Model
 
     path = artifact(name)
     if path is not None:

@@ -14,6 +14,7 @@ import sympy
 from ait_core.codegen import loops
 from ait_core.codegen.cpp import ELEMENT, ROW, Block, Emitter, Site, indent, linear
 from ait_core.declare.backend import Backend, Target
+from ait_core.declare.kernel import THREADS
 from ait_core.errors import InternalError
 from ait_core.fuse.groups import Fuser, Group, epilogue, natural_anchor, param_name
 from ait_core.fuse.lower import Lowerer
@@ -25,8 +26,6 @@ from ait_core.ir.graph import Node, Value
 from ait_core.ir.index import Affine, var
 from ait_core.ir.layout import Layout
 from ait_core.ir.views import Reshape
-
-THREADS = dims.DimSymbol("threads", 1, 1024)  # in workspace sizes: the threads a run may use
 
 
 @dataclass(frozen=True)
@@ -220,13 +219,15 @@ class SourceBuilder:
     def rowwise(self) -> bool:
         return self.group.rowwise
 
-    def writer(self, shape: Shape | None = None) -> str:
-        out = self.node.output
+    def writer(self, shape: Shape | None = None, output: int = 0) -> str:
+        out = self.node.outputs[output]
         shape = out.shape if shape is None else shape
         acc = out.dtype.compute
         if self.rowwise:
             return self._finisher(out, shape, acc)
-        e = epilogue(out, self.group.nodes, self.group.outputs, self._inside, shape)
+        others = set(self.node.outputs) - {out}
+        stored = [v for v in self.group.outputs if v not in others]
+        e = epilogue(out, self.group.nodes, stored, self._inside, shape)
         row, element = self._functor_blocks(len(shape))
         self.emitter.carried["acc"] = lambda block, leaf: "acc"
         for v, coords, expr in e.stores:

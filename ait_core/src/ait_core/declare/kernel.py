@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ait_core.ir.dims import Dim, Shape
+from ait_core.ir.dims import Dim, DimSymbol, Shape
 
 if TYPE_CHECKING:
     from ait_core.declare.backend import Target
     from ait_core.ir.graph import Node
+
+THREADS = DimSymbol("threads", 1, 1024)  # in workspace sizes: the threads a run may use
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class KernelBuilder(Protocol):
         """An object read as ``auto row = x.row(i...); value = row(j)``: all coordinates but the last, then the last.
         Gives the compute type. Carries whatever was fused into the operand. ``shape`` is the shape the kernel walks."""
 
-    def writer(self, shape: Shape | None = None) -> str:
-        """An object written as ``auto row = out.row(i...); row(j, value)``, once for every result element."""
+    def writer(self, shape: Shape | None = None, output: int = 0) -> str:
+        """An object written as ``auto row = out.row(i...); row(j, value)``, once for every element of a result. A node
+        of several results absorbs no epilogue; those that nobody reads are written nowhere."""
 
     @property
     def rowwise(self) -> bool:

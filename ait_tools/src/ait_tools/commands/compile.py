@@ -34,8 +34,13 @@ def command(model: str, how: options.How, out: str | None, weights: str, keep: s
     dynamic shapes.
     """
     from ait_core.build.driver import deliver
-    from ait_core.runtime.weights_file import write_weights
+<<<<<<< HEAD
+    from ait_runtime.weights_file import write_weights
     from ait_tools.build import compile_model, progress
+=======
+    from ait_runtime.weights_file import write_weights
+    from ait_tools.build import compile_plan, make_plan, progress
+>>>>>>> main
 
     path = Path(out) if out else Path(f"{file_stem(model)}.so")
     if path.suffix != ".so":
