@@ -12,6 +12,7 @@ from ait_core.errors import InputError
 
 if TYPE_CHECKING:
     from ait_runtime.signature import Signature
+
     from ait_core.ir.graph import Graph
     from ait_tools.source import Spec
 

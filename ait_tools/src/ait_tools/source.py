@@ -29,6 +29,7 @@ from ait_core.errors import AITError, InputError
 
 if TYPE_CHECKING:
     from ait_runtime.signature import Signature
+
     from ait_core.ir.graph import Graph
 
 FORMS = "A model is model.so, file.py:name, package.module:name, or a file that a frontend reads (model.pt2)."

@@ -13,13 +13,9 @@ from ait_tools import options
 
 if TYPE_CHECKING:
     import numpy as np
+    from ait_runtime.model import Model
 
-<<<<<<< HEAD
-    from ait_runtime.model import Model
     from ait_tools.work import Kernel
-=======
-    from ait_runtime.model import Model
->>>>>>> main
 
 
 @click.command("bench")

@@ -33,14 +33,10 @@ def command(model: str, how: options.How, out: str | None, weights: str, keep: s
     The name stands for a model, a function that makes one, or a tuple or dict of a model with its example inputs and
     dynamic shapes.
     """
+    from ait_runtime.weights_file import write_weights
+
     from ait_core.build.driver import deliver
-<<<<<<< HEAD
-    from ait_runtime.weights_file import write_weights
     from ait_tools.build import compile_model, progress
-=======
-    from ait_runtime.weights_file import write_weights
-    from ait_tools.build import compile_plan, make_plan, progress
->>>>>>> main
 
     path = Path(out) if out else Path(f"{file_stem(model)}.so")
     if path.suffix != ".so":

@@ -16,13 +16,9 @@ from ait_tools.source import artifact
 @click.argument("model")
 @json_option
 def command(model: str) -> None:
-<<<<<<< HEAD
     """Show what a compiled MODEL (model.so) was made by and for, its inputs, outputs, constants, kernels and memory."""
     from ait_runtime.artifact import read_artifact
-=======
-    """Show what MODEL, a compiled model.so, was made by and for, what goes in and out, its constants, kernels and memory."""
-    from ait_runtime.artifact import read_artifact
->>>>>>> main
+
     from ait_tools.interface import Interface
 
     path = artifact(model)

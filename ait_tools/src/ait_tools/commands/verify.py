@@ -14,17 +14,9 @@ from ait_core.errors import InputError
 from ait_tools import options
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
     from ait_runtime.model import Model
+
     from ait_tools.interface import Interface
-=======
-    from collections.abc import Mapping
-
-    import numpy as np
-
-    from ait_core.ir.graph import Graph
-    from ait_runtime.model import Model
->>>>>>> main
     from ait_tools.source import Opened
 
 
@@ -86,18 +78,11 @@ def command(
     click.get_current_context().exit(0 if agrees else 1)
 
 
-<<<<<<< HEAD
 def _open(model: str, how: options.How, threads: int | None, source: str | None) -> tuple[Opened, Model, options.How]:
     """The source, the compiled model, and how to compile the source as that was."""
     from ait_runtime.model import Model
+
     from ait_tools.build import compile_model, progress
-=======
-def _open(model: str, target: str | None, dtype: str | None, disable: tuple[str, ...], threads: int | None,
-          source: str | None) -> tuple[Opened, Model, str | None]:  # fmt: skip
-    """The source, the compiled model, and the target to compile for when kernels are to be seen."""
-    from ait_runtime.model import Model
-    from ait_tools.build import compile_plan, make_plan, progress
->>>>>>> main
     from ait_tools.compare import with_weights
     from ait_tools.source import artifact
 
