@@ -2,7 +2,7 @@
 """Layered drawing of a directed acyclic graph (Sugiyama et al. 1981): layers by longest path, order within layers by
 medians, coordinates by least squares under the order (isotonic regression, Barlow et al. 1972).
 
-Edges of one value are one net: they share their way down, so that a value with many readers is one line that branches.
+Edges of one value are one net, which shares its way down: many readers make one line that branches.
 """
 
 from __future__ import annotations
@@ -53,9 +53,11 @@ def arrange(boxes: Sequence[Box], nets: Sequence[Net]) -> Drawing:
     Args:
         boxes: in topological order.
     """
+    if not boxes:
+        return Drawing({}, [], 0.0, 0.0)
     by_key = {b.key: b for b in boxes}
     _assign_layers(boxes, nets, by_key)
-    layers: list[list[Box]] = [[] for _ in range(max((b.layer for b in boxes), default=0) + 1)]
+    layers: list[list[Box]] = [[] for _ in range(max(b.layer for b in boxes) + 1)]
     for b in boxes:
         layers[b.layer].append(b)
     for net in nets:
@@ -64,18 +66,16 @@ def arrange(boxes: Sequence[Box], nets: Sequence[Net]) -> Drawing:
     _x(layers)
     y = 0.0
     for layer in layers:
-        height = max((b.height for b in layer), default=0.0)
+        height = max(b.height for b in layer)
         for b in layer:
             b.y = y + (0 if b.lane else (height - b.height) / 2)
             b.height = height if b.lane else b.height
         y += height + GAP_Y
-    left = min((b.x - b.width / 2 for b in boxes), default=0.0)
-    for layer in layers:
-        for b in layer:
-            b.x -= left
-    return Drawing(
-        by_key, list(nets), max((b.x + b.width / 2 for layer in layers for b in layer), default=0.0), y - GAP_Y
-    )
+    everything = [b for layer in layers for b in layer]
+    left = min(b.x - b.width / 2 for b in everything)
+    for b in everything:
+        b.x -= left
+    return Drawing(by_key, list(nets), max(b.x + b.width / 2 for b in everything), y - GAP_Y)
 
 
 def _assign_layers(boxes: Sequence[Box], nets: Sequence[Net], by_key: dict[str, Box]) -> None:
@@ -94,7 +94,7 @@ def _assign_layers(boxes: Sequence[Box], nets: Sequence[Net], by_key: dict[str, 
     alone = [b for b in boxes if b.key not in into and b.key not in out]
     for i, b in enumerate(alone):
         b.layer = i // ROW
-    top = min((b.layer for b in boxes), default=0)
+    top = min(b.layer for b in boxes)  # moving inputs down may have emptied the first layers
     for b in boxes:
         b.layer -= top
 
@@ -179,15 +179,12 @@ def _middle(b: Box, near: list[Box]) -> float:
 
 def _spread(layer: list[Box], wanted: list[float]) -> None:
     """The centres nearest to those wanted that keep order and gaps: pool neighbours that would overlap."""
-    starts, shift = [], 0.0
-    for i, b in enumerate(layer):
-        if i:
-            a = layer[i - 1]
-            shift += (a.width + b.width) / 2 + (LANE if a.lane and b.lane else GAP_X)
-        starts.append(shift)
+    starts = [0.0]
+    for a, b in zip(layer, layer[1:], strict=False):
+        starts.append(starts[-1] + (a.width + b.width) / 2 + (LANE if a.lane and b.lane else GAP_X))
     blocks: list[list[float]] = []  # weighted sum, weight, members
     for b, want, start in zip(layer, wanted, starts, strict=True):
-        weight = 0.2 if b.lane else 1.0 + len(b.above) + len(b.below)  # lines make way for boxes
+        weight = 0.2 if b.lane else 1.0 + len(b.above + b.below)  # lines make way for boxes
         blocks.append([(want - start) * weight, weight, 1])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
             s, w, n = blocks.pop()

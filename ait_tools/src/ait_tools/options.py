@@ -156,7 +156,7 @@ input_options = _bundle(
 
 
 def names(values: Sequence[str]) -> list[str]:
-    """What an option holds that may be repeated and may hold several, separated by commas."""
+    """What an option that may be repeated holds; each may be several, separated by commas."""
     return [n.strip() for v in values for n in v.split(",") if n.strip()]
 
 
