@@ -112,15 +112,14 @@ def test_failing_passes_are_named():
     def drops(graph, context):
         return Graph({"z": graph.outputs["y"]}, graph.inputs)
 
-    for run, message in (
-        (breaks, "Pass 'p' failed.*ZeroDivisionError at .*tiny.neg"), (lies, "After pass 'p'"), (drops, "names of the outputs")
-    ):  # fmt: skip
+    named = "Pass 'p' failed.*ZeroDivisionError at .*tiny.neg"
+    for run, message in ((breaks, named), (lies, "After pass 'p'"), (drops, "names of the outputs")):
         with pytest.raises(InternalError, match=message):
             run_passes(graph, passes=[Pass("p", run, "")])
 
 
 def test_a_broken_rule_is_reported_as_its_plugins():
-    bad = rule("test.bad", example=lambda: {})(lambda x: t.neg(x))
+    bad = rule("test.bad", example=dict)(lambda x: t.neg(x))
     with pytest.raises(PluginError, match="'test.bad'"):
         run_passes(Graph({"y": t.neg(input("x", (2,)))}), SimpleNamespace(rules=[bad]))
 
