@@ -69,7 +69,8 @@ def values(shape: Sequence[int], kind: str, lo: float = -3, hi: float = 3) -> np
     if to.name == "bool":
         return np.asarray(g.random(shape) < 0.5)
     if to.is_int:
-        return np.asarray(g.integers(max(int(lo), 0) if kind == "uint8" else int(lo), int(hi), shape, endpoint=True)).astype(to.numpy)
+        lo = max(lo, 0) if kind == "uint8" else lo
+        return np.asarray(g.integers(int(lo), int(hi), shape, endpoint=True)).astype(to.numpy)
     return np.asarray(g.uniform(lo, hi, shape)).astype(to.numpy)
 
 

@@ -7,19 +7,15 @@ from functools import cache
 from importlib import import_module
 
 from ait_core.declare.op import Op
-from tests.ops.sample import M, N, SIZES, Sample, values
+from tests.ops.sample import SIZES, M, N, Sample, values
 from tests.ops.samples_numeric import ATTENTION, GEMM, NORM, NUMERIC, Maker
 from tests.ops.samples_pointwise import POINTWISE
 from tests.ops.samples_shape import SHAPE
 
-__all__ = ["M", "N", "PACKS", "SIZES", "TABLE", "Sample", "all_ops", "samples", "values"]
+__all__ = ["M", "N", "SIZES", "TABLE", "Sample", "all_ops", "samples", "values"]
 
-PACKS = ("tensor", "gemm", "norm", "attention")
-TABLE: dict[str, Maker] = {
-    f"{pack}.{name}": make
-    for pack, entries in (("tensor", POINTWISE | SHAPE | NUMERIC), ("gemm", GEMM), ("norm", NORM), ("attention", ATTENTION))
-    for name, make in entries.items()
-}
+PACKED = {"tensor": POINTWISE | SHAPE | NUMERIC, "gemm": GEMM, "norm": NORM, "attention": ATTENTION}
+TABLE: dict[str, Maker] = {f"{pack}.{name}": make for pack, entries in PACKED.items() for name, make in entries.items()}
 
 
 @cache
@@ -31,4 +27,4 @@ def samples(op: Op | str) -> list[Sample]:
 @cache
 def all_ops() -> dict[str, Op]:
     """Every op of the packs of this repository by name."""
-    return {op.name: op for p in PACKS for op in import_module(f"ait_ops_{p}.plugin").ait_ops()}
+    return {op.name: op for p in PACKED for op in import_module(f"ait_ops_{p}.plugin").ait_ops()}

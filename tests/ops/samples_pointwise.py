@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -12,15 +13,13 @@ from tests.ops.sample import BOOL, FLOATS, INTS, Sample, binary, special, unary,
 
 ANY = FLOATS + INTS + BOOL
 NUMBERS = FLOATS + INTS
-MIXED = (("float32", "int64"), ("bfloat16", "float32"), ("float16", "bfloat16"), ("int8", "uint8"), ("int32", "float16"),
-         ("bool", "int16"), ("float64", "float32"), ("uint8", "bool"))  # fmt: skip
+MIXED = (("float32", "int64"), ("bfloat16", "float32"), ("float16", "bfloat16"), ("int8", "uint8"),
+         ("int32", "float16"), ("bool", "int16"), ("float64", "float32"), ("uint8", "bool"))  # fmt: skip
 INT_MIXED = (("int8", "uint8"), ("bool", "int16"), ("int64", "int32"), ("uint8", "bool"))
 WHOLE = INTS[:4]  # signed
 
 
-def several(*makers: Iterator[Sample]) -> Iterator[Sample]:
-    for m in makers:
-        yield from m
+
 
 
 def extremes(kinds: tuple[str, ...]) -> Iterator[Sample]:
@@ -78,7 +77,8 @@ def wheres() -> Iterator[Sample]:
     yield Sample((values((5,), "bool"), values((), "float32"), values((), "float64")), {}, "mixed")
     yield Sample((values((0, 5), "bool"), values((5,), "float32"), values((), "float32")))
     yield Sample((values((), "bool"), values((), "float32"), values((), "float32")))
-    yield Sample((np.asarray([True, False])[:, None], special("float32"), np.zeros(len(special("float32")), "f4")), {}, "special")
+    s = special("float32")
+    yield Sample((np.asarray([True, False])[:, None], s, np.zeros_like(s)), {}, "special")
 
 
 def casts() -> Iterator[Sample]:
@@ -91,7 +91,8 @@ def casts() -> Iterator[Sample]:
     ends = np.asarray([-129, -128, 127, 128, 255, 256, 65535, 2**31, -(2**31) - 1, 2**40 + 3], "i8")
     for b in NUMBERS:
         yield Sample((ends,), {"dtype": b}, "wrap")
-    halfway = np.asarray([1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-11, 1 + 3 * 2**-11, 65519, 65520, 3.4e38, 1e-40, 6e-8, 2**-25])
+    ties = [1 + n * 2**-p for p in (8, 11, 24) for n in (1, 3)]
+    halfway = np.asarray([*ties, 65519, 65520, 3.4e38, 1e-40, 6e-8, 2**-25])
     for a in ("float32", "float64"):
         for b in ("bfloat16", "float16", "float32"):
             yield Sample((halfway.astype(a),), {"dtype": b}, "rounding")
@@ -100,7 +101,7 @@ def casts() -> Iterator[Sample]:
 
 
 def with_attrs(make: Callable[..., Iterator[Sample]], *variants: dict, **kwargs) -> Callable[[], Iterator[Sample]]:
-    return lambda: several(*(make(**kwargs, **v) for v in variants))
+    return lambda: chain(*(make(**kwargs, **v) for v in variants))
 
 
 def of(kinds: tuple[str, ...], lo: float = -3, hi: float = 3, **more) -> Callable[[], Iterator[Sample]]:
@@ -120,7 +121,7 @@ _DIVIDE = {"lo": -100, "hi": 100, "lo2": 1, "hi2": 9}
 
 
 def _division() -> Iterator[Sample]:
-    return several(binary(NUMBERS, mixed=DIVIDE_MIXED, **_DIVIDE), dividing())
+    return chain(binary(NUMBERS, mixed=DIVIDE_MIXED, **_DIVIDE), dividing())
 
 
 def _powers() -> Iterator[Sample]:
@@ -133,9 +134,9 @@ def _powers() -> Iterator[Sample]:
 
 
 POINTWISE: dict[str, Callable[[], Iterator[Sample]]] = {
-    "add": lambda: several(binary(ANY, mixed=MIXED), wrapping()),
-    "sub": lambda: several(binary(NUMBERS, mixed=MIXED[:5]), wrapping()),
-    "mul": lambda: several(binary(ANY, mixed=MIXED), wrapping()),
+    "add": lambda: chain(binary(ANY, mixed=MIXED), wrapping()),
+    "sub": lambda: chain(binary(NUMBERS, mixed=MIXED[:5]), wrapping()),
+    "mul": lambda: chain(binary(ANY, mixed=MIXED), wrapping()),
     "div": pairs(ANY, lo2=1, hi2=5),
     "floor_div": _division,
     "remainder": _division,
@@ -143,13 +144,13 @@ POINTWISE: dict[str, Callable[[], Iterator[Sample]]] = {
     "pow": _powers,
     "minimum": pairs(ANY),
     "maximum": pairs(ANY),
-    "neg": lambda: several(unary(NUMBERS), extremes(INTS)),
-    "abs": lambda: several(unary(NUMBERS), extremes(INTS)),
+    "neg": lambda: chain(unary(NUMBERS), extremes(INTS)),
+    "abs": lambda: chain(unary(NUMBERS), extremes(INTS)),
     "sign": of(NUMBERS),
-    "square": lambda: several(unary(NUMBERS), extremes(INTS)),
+    "square": lambda: chain(unary(NUMBERS), extremes(INTS)),
     "floor": ROUNDING,
     "ceil": ROUNDING,
-    "round": lambda: several(ROUNDING(), iter([Sample((np.arange(-4.5, 5).astype("f4"),), {}, "halves")])),
+    "round": lambda: chain(ROUNDING(), iter([Sample((np.arange(-4.5, 5).astype("f4"),), {}, "halves")])),
     "trunc": ROUNDING,
     "frac": of(FLOATS, -4, 4),
     "copysign": pairs(FLOATS + ("int32", "bool")),
@@ -203,7 +204,7 @@ POINTWISE: dict[str, Callable[[], Iterator[Sample]]] = {
     "softshrink": with_attrs(unary, {}, {"lambd": 1.5}, kinds=FLOATS),
     "tanhshrink": floats(0.5, 5, ints=False),
     "threshold": with_attrs(unary, {"threshold": 0.5, "value": -7.0}, kinds=FLOATS),
-    **{name: COMPARISON for name in ("lt", "le", "gt", "ge", "eq", "ne")},
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), COMPARISON),
     "logical_and": COMPARISON,
     "logical_or": COMPARISON,
     "logical_xor": COMPARISON,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.ops.sample import BOOL, FLOATS, INTS, M, N, Sample, strided, values
+from tests.ops.samples_numeric import both
 
 KINDS = FLOATS + INTS + BOOL
 Maker = Callable[[], Iterator[Sample]]
@@ -27,10 +28,6 @@ def moved(*cases: tuple[tuple[int, ...], dict[str, Any]], static: bool = False,
             yield Sample((values(shape, "float32"),), given, static=static)
 
     return make
-
-
-def both(*makers: Maker) -> Maker:
-    return lambda: (s for m in makers for s in m())
 
 
 def joined(*cases: tuple[list[tuple[int, ...]], dict[str, Any]]) -> Maker:
@@ -144,7 +141,8 @@ def _indices() -> Iterator[Sample]:
                   (i(7), None, None, i(2, 1)), (None, i(2), i(7, 2))):  # fmt: skip
         yield Sample((x, *given))
     for kind in KINDS:
-        yield Sample((values((5, 7), kind, -9, 9), _ids((7,), 3, "int64" if kind == "bool" else "int32"), _ids((7,), 5)))
+        rows = _ids((7,), 3, "int64" if kind == "bool" else "int32")
+        yield Sample((values((5, 7), kind, -9, 9), rows, _ids((7,), 5)))
     for kind in ("int8", "uint8", "int16"):
         yield Sample((values((300, 5), "float32"), _ids((7,), 100, kind, lo=-100)))
 
@@ -173,25 +171,31 @@ SHAPE: dict[str, Maker] = {
     "unsqueeze": moved(((5, 7), {"dim": 0}), ((5, 7), {"dim": 1}), ((5, 7), {"dim": -1}), ((), {"dim": 0})),
     "squeeze": moved(((5, 1, 7, 1), {"dims": (1, 3)}), ((5, 1, 7, 1), {"dims": (-1,)}), ((1, 1), {"dims": (0, 1)})),
     "slice": moved(
-        ((5, 7), {"dim": 1, "start": 1, "end": 6}), ((5, 7), {"dim": 1, "start": 1, "step": 2}), ((5, 7), {"start": -2}),
-        ((5, 7), {"end": -1}), ((5, 7), {"start": 2, "end": 2**63 - 1}), ((5, 7), {"start": -100, "end": 100}),
+        ((5, 7), {"dim": 1, "start": 1, "end": 6}), ((5, 7), {"dim": 1, "start": 1, "step": 2}),
+        ((5, 7), {"start": -2}), ((5, 7), {"end": -1}), ((5, 7), {"start": 2, "end": 2**63 - 1}),
+        ((5, 7), {"start": -100, "end": 100}),
         ((5, 7), {"start": 3, "end": 1}), ((5, 7), {"dim": -1, "step": 3}), ((5, 7), {"dim": -1, "step": -1}),
-        ((5, 7), {"dim": 1, "start": 5, "end": 0, "step": -2}), ((5, 7), {"dim": 1, "start": -1, "end": -6, "step": -3}),
+        ((5, 7), {"dim": 1, "start": 5, "end": 0, "step": -2}),
+        ((5, 7), {"dim": 1, "start": -1, "end": -6, "step": -3}),
         ((5, 7), {"start": N - 3, "end": N - 1}), ((5, 7), {"dim": 1, "start": 2, "end": N}), ((9, 7), {"end": N}),
         ((0, 7), {"end": 2}), ((5, 7), {}), ((5, 12), {"dim": 1, "end": N}), ((5, 7), {"start": 10})),
     "select": moved(((5, 7), {"dim": 0, "index": 2}), ((5, 7), {"dim": 1, "index": -1}), ((7,), {"dim": 0, "index": 0}),
                     ((5, 7), {"dim": 1, "index": M - 2}), ((3, 0), {"dim": 0, "index": -3})),
-    "flip": moved(((5, 3, 7), {"dims": (0, 2)}), ((5, 7), {"dims": (-1,)}), ((0, 3), {"dims": (0,)}), ((), {"dims": ()})),
+    "flip": moved(((5, 3, 7), {"dims": (0, 2)}), ((5, 7), {"dims": (-1,)}), ((0, 3), {"dims": (0,)}),
+                  ((), {"dims": ()})),
     "glu": moved(((5, 12), {}), ((6, 7), {"dim": 0}), ((0, 4), {"dim": -1}), kinds=FLOATS),
-    "concat": both(joined(([(5, 2), (5, 7), (5, 1)], {"dim": 1}), ([(5, 7), (3, 7)], {"dim": 0}), ([(5, 7)], {"dim": -1}),
-                          ([(0, 7), (5, 7)], {"dim": 0}), ([(0,), (0,)], {"dim": 0}), ([(5, 7)] * 4, {"dim": -2})),
+    "concat": both(joined(([(5, 2), (5, 7), (5, 1)], {"dim": 1}), ([(5, 7), (3, 7)], {"dim": 0}),
+                          ([(5, 7)], {"dim": -1}), ([(0, 7), (5, 7)], {"dim": 0}), ([(0,), (0,)], {"dim": 0}),
+                          ([(5, 7)] * 4, {"dim": -2})),
                    _mixed_concat),
-    "stack": joined(([(5, 7), (5, 7)], {"dim": 1}), ([(5, 7)] * 3, {"dim": -1}), ([(), ()], {"dim": 0}), ([(0, 3)], {})),
+    "stack": joined(([(5, 7), (5, 7)], {"dim": 1}), ([(5, 7)] * 3, {"dim": -1}), ([(), ()], {"dim": 0}),
+                    ([(0, 3)], {})),
     "full": _filled,
     "iota": _iotas,
     "eye": _eyes,
     "pad": _pads,
-    "tril": moved(((5, 7), {}), ((3, 5, 7), {"diagonal": 2}), ((5, 5), {"diagonal": -2}), ((5, 7), {"diagonal": N - 4})),
+    "tril": moved(((5, 7), {}), ((3, 5, 7), {"diagonal": 2}), ((5, 5), {"diagonal": -2}),
+                  ((5, 7), {"diagonal": N - 4})),
     "triu": moved(((5, 7), {}), ((3, 5, 7), {"diagonal": 2}), ((5, 5), {"diagonal": -2}), ((0, 3), {"diagonal": 1})),
     "roll": moved(((5, 7), {"shifts": (2,), "dims": (1,)}), ((5, 7), {"shifts": (-3, 9), "dims": (0, -1)}),
                   ((5, 7), {"shifts": (1, 1), "dims": (0, 0)}), ((0, 7), {"shifts": (2,), "dims": (0,)}),

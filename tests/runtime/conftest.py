@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models written by hand and built as the build driver builds them, so that the runtime is tested without the compiler."""
+"""Models written by hand and built as the build driver builds them: the runtime is tested without the compiler."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ait_core.runtime import FLAGS, INCLUDE_DIR, LINK_FLAGS, SOURCES
-from ait_core.runtime.artifact import seal
-from ait_core.runtime.weights_file import write_weights
+from ait_runtime import FLAGS, INCLUDE_DIR, LINK_FLAGS, SOURCES
+from ait_runtime.artifact import seal
+from ait_runtime.weights_file import write_weights
+from tests.runtime.toy import TOY_MANIFEST, quoted, run, toy_block, toy_weights
 
 MODELS = Path(__file__).parent / "models"
-
-
-def run(*command: object) -> None:
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stderr}"
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +31,14 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def build(runtime_objects: list[Path]) -> Build:
-    def build(target: Path, source: str, defines: Mapping[str, str] | None = None, weights: bytes | None = None, manifest: str = "{}") -> Path:
-        """Compile ``models/source`` with the runtime to ``target`` and seal it; ``weights``: embed as symbol ``toy_weights``."""
+    def build(
+        target: Path,
+        source: str,
+        defines: Mapping[str, str] | None = None,
+        weights: bytes | None = None,
+        manifest: str = "{}",
+    ) -> Path:
+        """Compile ``models/source`` to ``target`` and seal it; ``weights`` go in as ``toy_weights``."""
         folder = target.parent
         objects = [*runtime_objects, folder / "model.o"]
         flags = [f"-D{name}={value}" for name, value in (defines or {}).items()]
@@ -47,8 +46,8 @@ def build(runtime_objects: list[Path]) -> Build:
             flags.append("-DTOY_EMBEDDED")
             (folder / "weights.bin").write_bytes(weights)
             (folder / "weights.s").write_text(
-                '.section .lrodata,"a",@progbits\n.balign 64\n.globl toy_weights\n.hidden toy_weights\n.type toy_weights, @object\n'
-                f'toy_weights:\n.incbin "weights.bin"\n.size toy_weights, {len(weights)}\n.section .note.GNU-stack,"",@progbits\n'
+                '.section .lrodata,"a",@progbits\n.balign 64\n.globl toy_weights\n.hidden toy_weights\n'
+                'toy_weights:\n.incbin "weights.bin"\n.section .note.GNU-stack,"",@progbits\n'
             )
             run("g++", "-c", "-Wa,-I", f"-Wa,{folder}", folder / "weights.s", "-o", folder / "weights.o")
             objects.append(folder / "weights.o")
@@ -58,43 +57,6 @@ def build(runtime_objects: list[Path]) -> Build:
         return target
 
     return build
-
-
-def toy_weights(seed: int = 0) -> dict[str, np.ndarray]:
-    random = np.random.default_rng(seed)
-    return {
-        "weight": random.standard_normal(4, dtype=np.float32),
-        "scale": np.array(random.standard_normal(), dtype=np.float32),
-        "table.rows": random.standard_normal((5, 4), dtype=np.float32),
-    }
-
-
-def toy_block(weights: Mapping[str, np.ndarray]) -> bytes:
-    """The weights as the toy's ConstantSpecs place them."""
-    return b"".join(weights[name].tobytes().ljust(size, b"\0") for name, size in [("weight", 64), ("scale", 64), ("table.rows", 128)])
-
-
-def toy_inputs(batch: int = 2, seq: int = 3, seed: int = 1) -> dict[str, np.ndarray]:
-    random = np.random.default_rng(seed)
-    return {
-        "x": random.standard_normal((batch, seq, 4), dtype=np.float32),
-        "index": random.integers(0, 5, batch),
-        "flat": random.standard_normal(batch * seq, dtype=np.float32),
-    }
-
-
-def toy_reference(inputs: Mapping[str, np.ndarray], weights: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    x, index, flat = inputs["x"], inputs["index"], inputs["flat"]
-    hidden = x * (weights["weight"] * weights["scale"])
-    y = hidden + weights["table.rows"][index][:, None, :] + flat.reshape(x.shape[:2])[..., None]
-    return y, y, y.sum(dtype=np.float64).astype(np.float32)
-
-
-TOY_MANIFEST = json.dumps({"producer": "hand"})
-
-
-def quoted(text: str) -> str:
-    return json.dumps(text)
 
 
 @pytest.fixture(scope="session")

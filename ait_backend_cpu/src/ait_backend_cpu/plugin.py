@@ -36,7 +36,8 @@ class CpuBackend(Backend):
             compiler=path,
             identity=f"{path} {toolchain.version(path)}",
             compile_flags=(*toolchain.FLAGS, *isa.flags(target)),
-            link_flags=("-shared", "-fopenmp", "-Wl,--no-undefined"),
+            # nodelete: the threads of OpenMP outlive the model; unmapping the library that holds them would crash.
+            link_flags=("-shared", "-fopenmp", "-Wl,--no-undefined", "-Wl,-z,nodelete"),
             baseline_flags=toolchain.BASELINE,
         )
 

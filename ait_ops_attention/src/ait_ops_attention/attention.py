@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaled dot product attention (Vaswani et al. 2017), as torch.nn.functional.scaled_dot_product_attention computes it."""
+"""Scaled dot product attention (Vaswani et al. 2017), with the semantics of torch.nn.functional."""
 
 from __future__ import annotations
 
@@ -62,12 +62,21 @@ def _attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | N
         return np.matmul(weights / np.where(total == 0, 1.0, total), v).astype(out)
 
 
-@opaque("attention.scaled_dot_product", infer=_attention_type, reference=_attention)
+def _flops(q: TensorType, k: TensorType, v: TensorType, mask: TensorType | None = None, *, causal: bool = False,
+           **attrs: object) -> dims.Dim:  # fmt: skip
+    """Of the two products; half of them where a causal mask hides half of the scores."""
+    pairs = dims.prod((*q.shape[:-1], k.shape[-2]))
+    pairs = dims.ceil_div(pairs, 2) if causal and dims.same(q.shape[-2], k.shape[-2]) else pairs
+    return dims.prod((2, pairs, q.shape[-1] + v.shape[-1]))
+
+
+@opaque("attention.scaled_dot_product", infer=_attention_type, reference=_attention, flops=_flops)
 def scaled_dot_product(q, k, v, mask=None, *, scale: float | None = None, causal: bool = False):
     """``softmax(scale * q @ k.T + mask) @ v`` over the last two axes, ``scale`` being ``1 / sqrt(d)`` unless given.
 
-    ``q`` is [..., heads, lq, d], ``k`` [..., kv_heads, lk, d], ``v`` [..., kv_heads, lk, dv]; fewer key heads are shared
-    by consecutive query heads (grouped query attention). ``mask`` is bool (true: attend) or float (added), broadcast to
-    [..., heads, lq, lk]. ``causal`` lets query ``i`` see the keys ``j <= i``, counted from the first of each, and joins
-    the mask. A query that may attend to nothing gives 0, whichever way it was masked, as torch's CPU kernel does.
+    ``q`` is [..., heads, lq, d], ``k`` [..., kv_heads, lk, d], ``v`` [..., kv_heads, lk, dv]; fewer key heads are
+    shared by consecutive query heads (grouped query attention). ``mask`` is bool (true: attend) or float (added),
+    broadcast to [..., heads, lq, lk]. ``causal`` lets query ``i`` see the keys ``j <= i``, counted from the first of
+    each, and joins the mask. A query that may attend to nothing gives 0, whichever way it was masked, as torch's CPU
+    kernel does.
     """

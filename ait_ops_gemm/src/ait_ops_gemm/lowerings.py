@@ -27,16 +27,32 @@ def product(a: Value, b: Value) -> Value:
     return p.matvec(a, b) if b.type.rank == 1 else p.matmul(a, b)
 
 
-@lowering("torch", "aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot", "aten.vdot", "aten.inner", "aten.linalg_matmul")
+@lowering("torch", "aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot", "aten.vdot", "aten.linalg_matmul")
 def matmul(ctx: Any, a: Value, b: Value) -> Value:
     if ctx.type.dtype.name == "bool":
         ctx.error("products of truth values are not defined")
     return fit(ctx, product(a, b))
 
 
+@lowering("torch", "aten.inner")
+def inner(ctx: Any, a: Value, b: Value) -> Value:
+    """Sums of products over the last axes of both."""
+    return matmul[0].fn(ctx, a, t.transpose(b) if b.type.rank == 2 else b)
+
+
 @lowering("torch", "aten.outer", "aten.ger")
 def outer(ctx: Any, a: Value, b: Value) -> Value:
     return fit(ctx, t.mul(t.unsqueeze(a, dim=1), b))
+
+
+@lowering("torch", "aten.bilinear")
+def bilinear(ctx: Any, x: Value, y: Value, weight: Value, bias: Value | None = None) -> Value:
+    """``x[..., i] * weight[o, i, j] * y[..., j]`` summed over i and j."""
+    o, i, j = weight.shape
+    by_row = t.reshape(t.permute(weight, dims=(1, 0, 2)), shape=(i, o * j))
+    rows = t.reshape(product(x, by_row), shape=(*x.shape[:-1], o, j))
+    out = p.matvec(rows, y)
+    return fit(ctx, out if bias is None else t.add(out, bias))
 
 
 def _blend(ctx: Any, c: Value, ab: Value, beta: float, alpha: float) -> Value:

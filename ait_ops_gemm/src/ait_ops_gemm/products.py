@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products. They accumulate in float32 (float64 for float64, integers in themselves) and round once at the end."""
+"""Matrix products. They accumulate in float32 (float64 for float64, integers in themselves) and round once."""
 
 from __future__ import annotations
 

@@ -94,8 +94,9 @@ def rms_norm(x, weight=None, *, axes: int = 1, eps: float = 1e-6):
 def _group_norm(x, weight=None, bias=None, *, groups, eps=1e-5):
     def fn(v, w, b):
         n, c, *rest = v.shape
-        y = _ref_standardise(v.reshape(n, groups, c // groups, *rest), tuple(range(2, v.ndim + 1)), eps).reshape(v.shape)
-        return _ref_affine(y, *(None if p is None else p.reshape(c, *(1,) * len(rest)) for p in (w, b)))
+        y = _ref_standardise(v.reshape(n, groups, c // groups, *rest), tuple(range(2, v.ndim + 1)), eps)
+        lifted = (None if p is None else p.reshape(c, *(1,) * len(rest)) for p in (w, b))
+        return _ref_affine(y.reshape(v.shape), *lifted)
 
     return exact(fn, x, weight, bias)
 
@@ -134,8 +135,8 @@ def _batch_norm(x, mean, var, weight=None, bias=None, *, eps=1e-5):
 
 @composite("norm.batch_norm", reference=_batch_norm)
 def batch_norm(x, mean, var, weight=None, bias=None, *, eps: float = 1e-5):
-    """Inference: ``(x - mean) / sqrt(var + eps) * weight + bias``, channel by channel of ``x[n, c, ...]``. One scale and
-    one shift a channel, which weights alone decide, so they cost nothing per element."""
+    """Inference: ``(x - mean) / sqrt(var + eps) * weight + bias``, channel by channel of ``x[n, c, ...]``. The
+    weights alone decide one scale and one shift a channel, so that these are worked out once."""
     named = {"mean": mean, "var": var, "weight": weight, "bias": bias}
     shape = _per_channel(x, *((f"The {k} of batch_norm", v) for k, v in named.items()))
     scale = t.rsqrt(t.add(wide(var, x), eps))

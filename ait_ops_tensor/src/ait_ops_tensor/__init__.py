@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pointwise ops, views, joins, lookups, reductions and scans. Semantics are torch's.
 
-Each name is an op to be called on graph values; ``squeeze``, ``split``, ``chunk`` and ``unbind`` are functions made of ops.
+Each name is an op to be called on graph values, but ``squeeze``, ``split``, ``chunk`` and ``unbind`` are functions made
+of ops, and ``statistics_dtype`` and ``size_as_value`` help to write some.
 """
-
+# ruff: noqa: I001
 # fmt: off
+
 from ait_ops_tensor.activations import (
     celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, prelu, relu,
     selu, sigmoid, silu, softplus, softshrink, softsign, tanhshrink, threshold,

@@ -6,6 +6,8 @@ import math
 from ait_core import scalar as s
 from ait_core.declare.op import composite, pointwise
 from ait_core.errors import GraphError
+from ait_core.ir.dtypes import DType, float32
+from ait_core.ir.types import TensorType
 from ait_ops_tensor.arithmetic import mul
 from ait_ops_tensor.views import chunk
 
@@ -44,15 +46,19 @@ def relu(x):
     return s.maximum(x, 0)
 
 
-@pointwise("tensor.gelu", result="float")
+def _gelu_dtype(x: TensorType, *, approximate: str) -> DType:
+    if approximate not in ("none", "tanh"):
+        raise GraphError(f"gelu knows approximate='none' and 'tanh'; got {approximate!r}.")
+    return x.dtype if x.dtype.is_float else float32
+
+
+@pointwise("tensor.gelu", result=_gelu_dtype)
 def gelu(x, *, approximate: str = "none"):
     """``x`` times the normal distribution function of ``x``; ``approximate="tanh"`` is the formula of
     Hendrycks and Gimpel 2016, ``0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))``."""
     if approximate == "none":
         return x * 0.5 * (1.0 + s.erf(x * math.sqrt(0.5)))
-    if approximate == "tanh":
-        return x * 0.5 * (1.0 + s.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)))
-    raise GraphError(f"gelu knows approximate='none' and 'tanh'; got {approximate!r}.")
+    return x * 0.5 * (1.0 + s.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)))
 
 
 @pointwise("tensor.silu", result="float")

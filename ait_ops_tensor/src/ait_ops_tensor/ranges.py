@@ -11,7 +11,7 @@ from ait_core.ir.dims import Dim
 
 
 def minus(a: Dim, b: Dim) -> Dim:
-    """``a - b`` with minima and maxima pulled outside: ``n - max(n - 5, 0)`` is ``min(5, n)``, whose bounds are tight."""
+    """``a - b`` with minima and maxima outside: ``n - max(n - 5, 0)`` becomes ``min(5, n)``, whose bounds are tight."""
     for value, other, flipped in ((b, a, True), (a, b, False)):
         if isinstance(value, (sympy.Min, sympy.Max)):
             lower = isinstance(value, sympy.Min) != flipped

@@ -90,7 +90,8 @@ def _count(x: Value, axes: Sequence[int], correction: float = 0) -> Any:
     n = dims.prod(x.shape[x.type.axis(a)] for a in axes)
     if isinstance(n, int):
         return np.asarray(max(n - correction, 0), x.dtype.numpy)
-    return ar.maximum(ar.sub(size_as_value(n, x.dtype), float(correction)), 0.0) if correction else size_as_value(n, x.dtype)
+    count = size_as_value(n, x.dtype)
+    return ar.maximum(ar.sub(count, float(correction)), 0.0) if correction else count
 
 
 def _mean(x: Value, axes: Sequence[int], keepdim: bool) -> Value:

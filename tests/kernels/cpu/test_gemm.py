@@ -14,7 +14,7 @@ DTYPES = {
     "f64": (np.float64, np.float64), "i32": (np.int32, np.int32), "i64": (np.int64, np.int64), "i8": (np.int8, np.int32),
     "u8": (np.uint8, np.int32),
 }  # fmt: skip
-ALL_TYPES = {"native": ["ALL_TYPES"], "generic": ["ALL_TYPES"]}
+ALL_TYPES = {"v4bf16": ["ALL_TYPES"], "generic": ["ALL_TYPES"]}
 
 
 class Case(ctypes.Structure):
@@ -111,7 +111,7 @@ def test_strides_and_batches(build, isa, name):
                 _check(library, name, a, b, packed=packed, threads=threads, orders=orders)
 
 
-@pytest.mark.parametrize("isa", ["generic", "native"])
+@pytest.mark.parametrize("isa", ["generic", "v4bf16"])
 @pytest.mark.parametrize("name", ["f64", "i32", "i64", "i8", "u8"])
 def test_other_types(build, isa, name):
     library, rng = _library(build, isa), np.random.default_rng(2)
@@ -128,14 +128,16 @@ def test_empty_dimensions(build, isa, name):
     for batch, m, n, k in itertools.product((0, 2), (0, 9), (0, 50), (0, 5)):
         a, b = np.ones((batch, m, k), DTYPES[name][0]), np.ones((batch, k, n), DTYPES[name][0])
         for packed in (True, False):
-            np.testing.assert_array_equal(_run(library, name, a, b, packed=packed, threads=2), np.full((batch, m, n), k))
+            np.testing.assert_array_equal(
+                _run(library, name, a, b, packed=packed, threads=2), np.full((batch, m, n), k)
+            )
 
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", ["f32", "bf16", "f16"])
 def test_nan_and_inf_propagate(build, isa, name):
     library, rng = _library(build, isa), np.random.default_rng(3)
-    a, b = (_random(DTYPES[name][0], shape, rng) for shape in ((1, 40, 33), (1, 33, 60)))
+    a, b = (_random(DTYPES[name][0], shape, rng) for shape in ((1, 140, 33), (1, 33, 60)))
     a[0, 1, 32], a[0, 2, 0], a[0, 3, 5], a[0, 3, 6] = np.nan, np.inf, np.inf, -np.inf
     b[0, 7, 3], b[0, 32, 59], b[0, 0, 11] = -np.inf, np.nan, 0
     with np.errstate(all="ignore"):
@@ -151,5 +153,5 @@ def test_f16_range(build, isa):
     """The largest and the subnormal halves survive every way to multiply them."""
     values = np.array([65504, 2.0**-24, 3 * 2.0**-24, 2.0**-14, -65504, 1.0009765625], np.float16)
     a, b = values.reshape(1, -1, 1), values.reshape(1, 1, -1)
-    a, b = np.repeat(a, 6, axis=1), np.repeat(b, 6, axis=2)
+    a, b = np.repeat(a, 24, axis=1), np.repeat(b, 6, axis=2)
     _check(_library(build, isa), "f16", a, b, packed=True)

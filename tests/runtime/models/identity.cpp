@@ -29,7 +29,8 @@ constexpr Step run_steps[] = {{copy, 0, 0, 2, 0, 1}};
 
 }  // namespace
 
-extern const Program program = {"{}", 1, dims, 2, evaluate, 1, 1, 0, 1, inputs, outputs, nullptr, groups, slots, step_dims,
-                                0, 1, nullptr, run_steps, 1, 0, "", nullptr, 0};
+extern const Program program = {"{}", 1,       dims,      2,       evaluate, 1,     1,         0,
+                                1,    inputs,  outputs,   nullptr, groups,   slots, step_dims, 0,
+                                1,    nullptr, run_steps, 1,       0,        "",    nullptr,   0};
 
 }  // namespace ait

@@ -46,7 +46,8 @@ void lookup_add(const KernelContext& ctx, void* const* p, const index_t* d) {
     for (index_t s = 0; s < d[1]; ++s)
       for (index_t c = 0; c < 4; ++c) {
         const index_t i = (b * d[1] + s) * 4 + c;
-        static_cast<float*>(p[4])[i] = static_cast<const float*>(p[0])[i] + static_cast<const float*>(p[3])[row * 4 + c] +
+        static_cast<float*>(p[4])[i] = static_cast<const float*>(p[0])[i] +
+                                       static_cast<const float*>(p[3])[row * 4 + c] +
                                        static_cast<const float*>(p[2])[b * d[1] + s];
       }
   }
@@ -76,19 +77,23 @@ constexpr Dim dims[] = {{"batch", 0, TOY_MAX_BATCH}, {"seq", 1, 16}};
 constexpr std::uint32_t x_shape[] = {0, 1, 2}, index_shape[] = {0}, flat_shape[] = {3};
 constexpr TensorSpec inputs[] = {
     {"x", DType::f32, 3, x_shape}, {"index", DType::i64, 1, index_shape}, {"flat", DType::f32, 1, flat_shape}};
-constexpr TensorSpec outputs[] = {{"y", DType::f32, 3, x_shape}, {"copy", DType::f32, 3, x_shape}, {"total", DType::f32, 0, nullptr}};
+constexpr TensorSpec outputs[] = {
+    {"y", DType::f32, 3, x_shape}, {"copy", DType::f32, 3, x_shape}, {"total", DType::f32, 0, nullptr}};
 constexpr index_t weight_shape[] = {4}, table_shape[] = {5, 4};
 constexpr ConstantSpec constants[] = {{"weight", DType::f32, 1, weight_shape, 0, 16},
                                       {"scale", DType::f32, 0, nullptr, 64, 4},
                                       {"table.rows", DType::f32, 2, table_shape, 128, 80}};
-constexpr Group groups[] = {{"scaled_weight", "tensor.mul"}, {"hidden", "tensor.mul"}, {"lookup", "tensor.gather + tensor.add"},
-                            {"copies", "tensor.copy"}, {"total", "tensor.sum"}};
-constexpr Slot slots[] = {
-    {Space::constant, 0, 5}, {Space::constant, 1, 5}, {Space::derived, 0, 5},                                             // 0
-    {Space::input, 0, 5},    {Space::derived, 0, 5},  {Space::arena, 0, 7},                                               // 3
-    {Space::arena, 0, 7},    {Space::input, 1, 5},    {Space::input, 2, 5},  {Space::constant, 2, 5}, {Space::output, 0, 5},  // 6
-    {Space::output, 0, 5},   {Space::output, 1, 5},                                                                       // 11
-    {Space::output, 0, 5},   {Space::output, 2, 5}};                                                                      // 13
+constexpr Group groups[] = {{"scaled_weight", "tensor.mul"},
+                            {"hidden", "tensor.mul"},
+                            {"lookup", "tensor.gather + tensor.add"},
+                            {"copies", "tensor.copy"},
+                            {"total", "tensor.sum"}};
+constexpr Slot slots[] = {{Space::constant, 0, 5}, {Space::constant, 1, 5}, {Space::derived, 0, 5},  // 0
+                          {Space::input, 0, 5},    {Space::derived, 0, 5},  {Space::arena, 0, 7},    // 3
+                          {Space::arena, 0, 7},    {Space::input, 1, 5},    {Space::input, 2, 5},
+                          {Space::constant, 2, 5}, {Space::output, 0, 5},   // 6
+                          {Space::output, 0, 5},   {Space::output, 1, 5},   // 11
+                          {Space::output, 0, 5},   {Space::output, 2, 5}};  // 13
 constexpr std::uint32_t step_dims[] = {0, 1, 4};
 constexpr Step load_steps[] = {{scale_weight, 0, 0, 3, 0, 0}};
 constexpr Step run_steps[] = {
@@ -96,7 +101,29 @@ constexpr Step run_steps[] = {
 
 }  // namespace
 
-extern const Program program = {TOY_MANIFEST, 2, dims, 8, evaluate, 3, 3, 3, 5, inputs, outputs, constants, groups, slots, step_dims,
-                                1, 4, load_steps, run_steps, 6, 16, TOY_ISA, TOY_WEIGHTS, TOY_WEIGHTS ? 256u : 0u};
+extern const Program program = {TOY_MANIFEST,
+                                2,
+                                dims,
+                                8,
+                                evaluate,
+                                3,
+                                3,
+                                3,
+                                5,
+                                inputs,
+                                outputs,
+                                constants,
+                                groups,
+                                slots,
+                                step_dims,
+                                1,
+                                4,
+                                load_steps,
+                                run_steps,
+                                6,
+                                16,
+                                TOY_ISA,
+                                TOY_WEIGHTS,
+                                TOY_WEIGHTS ? 256u : 0u};
 
 }  // namespace ait

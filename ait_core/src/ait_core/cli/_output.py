@@ -47,19 +47,25 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 @contextlib.contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
-    """A bar of ``total`` steps on stderr while the block runs, if that is a terminal; call what it gives once a step,
-    with a word on what comes next."""
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """What to give to ``ait.compile(progress=...)``: called with (stage, done, total), it draws a bar a stage on stderr
+    while the block runs, if that is a terminal and no JSON is wanted; else it does nothing."""
     if not sys.stderr.isatty() or click.get_current_context().meta.get(WANTS_JSON):
-        yield lambda note: None
+        yield lambda stage, done, total: None
         return
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(what), total=total)
-        yield lambda note: bar.update(task, advance=1, description=escape(f"{what}: {note}"))
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(escape(stage))
+            bar.update(tasks[stage], completed=done, total=total)
+
+        yield update
 
 
 def size(nbytes: float) -> str:

@@ -137,11 +137,15 @@ class Emitter:
             case "check":
                 text = f"ait::check_index({self.emit(e.args[0], home)}, {self.emit(e.args[1], home)}, ctx)"
             case _:
-                text = PRIMITIVES[e.op].cpp.format(*(self.emit(a, home) for a in e.args))
+                text = PRIMITIVES[e.op].cpp.format(*(self._argument(a, home) for a in e.args))
         name = self.fresh("v")
         home.lines.append(f"const {e.kind} {name} = {text};")
         home.names[e] = name
         return name
+
+    def _argument(self, e: Expr, block: Block) -> str:
+        """``e`` with its own C++ type, from which templates deduce theirs."""
+        return literal(e.payload, e.kind, typed=True) if e.op == "const" else self.emit(e, block)
 
     def address(self, at: Affine, block: Block) -> str:
         """C++ for a sum of terms."""
@@ -218,8 +222,8 @@ def _paren(text: str) -> str:
     return f"({text})" if " " in text else text
 
 
-def literal(value: float | int | bool, kind: str) -> str:
-    """A C++ literal that reads back exactly."""
+def literal(value: float | int | bool, kind: str, typed: bool = False) -> str:
+    """A C++ literal that reads back exactly; a small ``std::int64_t`` is an ``int`` unless it must be ``typed``."""
     if kind == "bool":
         return "true" if value else "false"
     if kind in ("float", "double"):
@@ -230,6 +234,7 @@ def literal(value: float | int | bool, kind: str) -> str:
         text = repr(float(value))
         text = text if any(c in text for c in ".en") else text + ".0"
         return f"{text}f" if kind == "float" else text
-    if value == -(1 << 63):
-        return "(-INT64_C(9223372036854775807) - 1)"
-    return str(value) if kind == "std::int32_t" or -(1 << 31) < value < (1 << 31) else f"INT64_C({value})"
+    if value == (-(1 << 31) if kind == "std::int32_t" else -(1 << 63)):  # C++ has no negative literals
+        return f"({literal(value + 1, kind, typed)} - 1)"
+    plain = kind == "std::int32_t" or (not typed and -(1 << 31) < value < (1 << 31))
+    return str(value) if plain else f"INT64_C({value})"

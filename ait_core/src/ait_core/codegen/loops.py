@@ -5,11 +5,13 @@ threads is the backend's business."""
 from __future__ import annotations
 
 from ait_core.codegen.cpp import Block, Emitter, indent
-from ait_core.fuse.nest import LoopNest, Reduce, Scratch, Stage
+from ait_core.fuse.nest import LoopNest, Reduce, Stage
 from ait_core.ir import dims
+from ait_core.ir.dims import Shape
 from ait_core.ir.index import affine, var
 from ait_core.ir.layout import Layout
-from ait_core.scalar.expr import Expr
+from ait_core.ir.views import Coords
+from ait_core.scalar.expr import INDEX, Expr
 
 START = {"sum": "0", "prod": "1", "maximum": "ait::lowest<{0}>", "minimum": "ait::highest<{0}>", "any": "false",
          "all": "true", "argmax": "0", "argmin": "0"}  # fmt: skip
@@ -27,24 +29,33 @@ class _RowWriter:
     def __init__(self, nest: LoopNest, emitter: Emitter, row: Block, scratch: str) -> None:
         self.nest, self.emitter, self.row = nest, emitter, row
         self.arrays: dict[object, tuple[str, Layout]] = {}
-        offset: dims.Dim = 0
-        for item in [*nest.scratch, *nest.accumulators]:
-            kind = item.expr.kind
-            name = emitter.fresh("kept" if isinstance(item, Scratch) else "sums")
-            row.lines.append(f"{kind}* AIT_RESTRICT {name} = reinterpret_cast<{kind}*>({scratch} + {emitter.size(offset)});")
-            self.arrays[item if isinstance(item, Scratch) else item.value] = (name, Layout.contiguous(item.shape))
-            offset = dims.as_dim(offset + dims.ceil_div(dims.prod(item.shape) * 8, 64) * 64)
+        self.offset: dims.Dim = 0
+        for c in nest.scratch:
+            self._array(c, "kept", c.expr.kind, c.shape, scratch)
+        for r in nest.accumulators:
+            for what, kind in r.arrays.items():
+                self._array((r.value, what) if what == "best" else r.value, what, kind, r.shape, scratch)
         for key in self.arrays:
             emitter.carried[key] = self._read_array
+
+    def _array(self, key: object, stem: str, kind: str, shape: Shape, scratch: str) -> None:
+        """Declare an array of one row in scratch memory."""
+        name, at = self.emitter.fresh(stem), self.emitter.size(self.offset)
+        self.row.lines.append(f"{kind}* AIT_RESTRICT {name} = reinterpret_cast<{kind}*>({scratch} + {at});")
+        self.arrays[key] = (name, Layout.contiguous(shape))
+        self.offset = dims.as_dim(self.offset + dims.ceil_div(dims.prod(shape) * 8, 64) * 64)
 
     def run(self) -> None:
         for stage in self.nest.stages:
             self._stage(stage)
 
     def _read_array(self, block: Block, e: Expr) -> str:
-        name, layout = self.arrays[e.payload.what]
-        at = tuple(affine(a) for a in e.args)
-        return "*(" + self.emitter.pointer(name, e.kind, layout, at, block, e.payload.what)[0] + ")"
+        return self._element(e.payload.what, e.kind, tuple(affine(a) for a in e.args), block)
+
+    def _element(self, key: object, kind: str, at: Coords, block: Block) -> str:
+        """C++ for an element of an array."""
+        name, layout = self.arrays[key]
+        return f"*({self.emitter.pointer(name, kind, layout, at, block, key)[0]})"
 
     def _stage(self, stage: Stage) -> None:
         row, emitter = self.row, self.emitter
@@ -70,9 +81,8 @@ class _RowWriter:
                 clauses.setdefault(CLAUSE[r.combine], []).append(target)
         for c in stage.carries:
             value = emitter.emit(c.expr, body)
-            name, layout = self.arrays[c]
             at = tuple(var(v.name, v.size) for v in c.loops)
-            body.lines.append(f"*({emitter.pointer(name, c.expr.kind, layout, at, body, c)[0]}) = {value};")
+            body.lines.append(f"{self._element(c, c.expr.kind, at, body)} = {value};")
         for s in stage.stores:
             emitter.store(s.value, s.coords, s.expr, body)
         for v, block in reversed(list(zip(stage.loops, blocks[1:], strict=True))):
@@ -94,6 +104,8 @@ class _RowWriter:
 
     def _start(self, r: Reduce, row: Block) -> None:
         kind = r.expr.kind
+        if r.shape and r.position is not None:
+            return  # every extreme has a first element, which needs nothing to be compared with
         start = START[r.combine].format(kind)
         if r.shape:
             name, layout = self.arrays[r.value]
@@ -102,7 +114,7 @@ class _RowWriter:
             return
         name = self.emitter.fresh("r")
         if r.combine.startswith("arg"):
-            row.lines += [f"{kind} {name}_best = 0;", f"bool {name}_first = true;", f"std::int64_t {name} = 0;"]
+            row.lines += [f"{kind} {name}_best = 0;", f"std::int64_t {name} = 0;"]
         else:
             row.lines.append(f"{kind} {name} = {start};")
         row.names[(r.value, "scalar")] = name
@@ -110,24 +122,23 @@ class _RowWriter:
     def _accumulator(self, r: Reduce, body: Block, outside: Block, inner: str | None, after: list[str]) -> str:
         if not r.shape:
             return self._scalar(r)
-        name, layout = self.arrays[r.value]
-        where = f"*({self.emitter.pointer(name, r.expr.kind, layout, r.into, body, r.value)[0]})"
+        where = self._element(r.value, r.expr.kind, r.into, body)
         if inner is None or any(inner in self.emitter.needs(t) for c in r.into for t in c.terms):
             return where
         local = self.emitter.fresh("part")  # the innermost loop is reduced: sum it up in a register first
         outside.lines.append(f"{r.expr.kind} {local} = {START[r.combine].format(r.expr.kind)};")
-        target = f"*({self.emitter.pointer(name, r.expr.kind, layout, r.into, outside, r.value)[0]})"
-        after.append(COMBINE[r.combine].format(target, local))
+        after.append(COMBINE[r.combine].format(self._element(r.value, r.expr.kind, r.into, outside), local))
         return local
 
     def _extreme(self, r: Reduce, body: Block) -> None:
         value, at = self.emitter.emit(r.expr, body), self.emitter.emit(r.position, body)  # type: ignore[arg-type]
-        name = self._scalar(r)
         larger = "true" if r.combine == "argmax" else "false"
-        body.lines.append(
-            f"if (ait::better<{larger}>({value}, {name}_best, {name}_first)) "
-            f"{{ {name}_best = {value}; {name} = {at}; {name}_first = false; }}"
-        )
+        if r.shape:
+            place = self._element(r.value, INDEX, r.into, body)
+            best = self._element((r.value, "best"), r.expr.kind, r.into, body)
+        else:
+            place, best = self._scalar(r), f"{self._scalar(r)}_best"
+        body.lines.append(f"if (ait::better<{larger}>({value}, {best}, {at} == 0)) {{ {best} = {value}; {place} = {at}; }}")
 
 
 def _result(r: Reduce) -> Expr:

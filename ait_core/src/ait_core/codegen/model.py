@@ -160,7 +160,10 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
         constants.append(f"{{{cstring(name)}, DType::{_ENUM[v.dtype.name]}, {a.ndim}, constant{i}_shape, {at}u, {a.nbytes}u}}")
     arena_id = t.exprs.id(arena)
     functions = list(dict.fromkeys(x.function for x in [*load, *run]))
-    manifest = {**manifest, "peak_bytes": peak(arena), "derived_bytes": derived, "weights_bytes": offset}
+    described = [{"name": constant_name(v, i), "dtype": str(v.dtype), "shape": list(v.shape), "bytes": v.type.nbytes}
+                 for i, (_, v) in enumerate(weights)]  # fmt: skip
+    manifest = {**manifest, "constants": described, "peak_bytes": peak(arena), "derived_bytes": derived,
+                "weights_bytes": offset}  # fmt: skip
     lines = [
         "// The model as tables: what to call, with what, in which order.",
         '#include "ait/program.h"',

@@ -36,6 +36,11 @@ class Reduce:
     shape: Shape
     position: Expr | None = None  # of argmax and argmin: the index along the reduced axes
 
+    @property
+    def arrays(self) -> dict[str, str]:
+        """What is accumulated, by the C++ type of an element: an extreme's place, and the extreme itself."""
+        return {"sums": self.expr.kind} if self.position is None else {"at": E.INDEX, "best": self.expr.kind}
+
 
 @dataclass(eq=False)
 class Store:
@@ -93,7 +98,8 @@ class LoopNest:
 
     def scratch_bytes(self) -> Dim:
         """Bytes of scratch memory one thread needs: carried rows and accumulator rows."""
-        sizes = [dims.prod(c.shape) for c in self.scratch] + [dims.prod(r.shape) for r in self.accumulators]
+        sizes = [dims.prod(c.shape) for c in self.scratch]
+        sizes += [dims.prod(r.shape) for r in self.accumulators for _ in r.arrays]
         return sum((dims.ceil_div(n * 8, 64) * 64 for n in sizes), start=0)
 
 
@@ -297,7 +303,7 @@ def _carry(stages: list[Stage]) -> None:
         before = list(stage.exprs())
         for r in stage.reduces:
             r.expr = replace(r.expr)
-            r.position = r.position and replace(r.position)
+            r.position = None if r.position is None else replace(r.position)
         for s in stage.stores:
             s.expr = replace(s.expr)
         for e in walk(before):

@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
+from ait_core import scalar
 from ait_core.declare.op import join, pointwise, view
-from ait_core.ir import dims, views
+from ait_core.ir import dims, dtypes, views
 
 
 @pointwise("core.copy")
 def copy(x):
     """The operand in memory of its own."""
     return x
+
+
+@pointwise("core.cast", result=lambda x, *, dtype: dtypes.dtype(dtype))
+def cast(x, *, dtype: str):
+    """The operand in another dtype."""
+    return scalar.cast(x, dtype)
 
 
 @join("core.join")

@@ -106,9 +106,9 @@ class Affine:
         return r is not None and dims.at_least(r[0], 0) and dims.at_least(size - 1, r[1])
 
     def split(self, by: Dim) -> tuple[Affine, Affine]:
-        """Quotient and remainder by ``by``."""
-        if by == 1:
-            return self, Affine.of(0)
+        """Quotient and remainder by ``by``; 0 where ``by`` is 0, since a tensor without elements has no coordinates."""
+        if by == 1 or by == 0:
+            return self * by, Affine.of(0)
         whole: dict[Expr, Dim] = {}
         rest: dict[Expr, Dim] = {}
         for t, c in self.terms.items():
@@ -193,9 +193,9 @@ def _top(term: Expr) -> Dim | None:
     """The largest value of a term that is never negative."""
     if term.op == "var":
         return term.payload.size - 1
-    if term.op == "check":
+    if term.op in ("check", "remainder"):  # what is left by a positive divisor is never negative
         n = affine(term.args[1])
-        return None if n.terms else n.constant - 1
+        return None if n.terms or not dims.at_least(n.constant, 1) else n.constant - 1
     if term.op in ("idiv", "imod"):
         by = term.args[1].payload
         if term.op == "imod":

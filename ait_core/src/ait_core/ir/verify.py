@@ -78,7 +78,7 @@ def _check_node(n: Node, seen: set[Value], known_dims: set[dims.DimSymbol], brok
     if len(n.inputs) < fixed or (len(n.inputs) > fixed and not variadic):
         raise broken(f"{n.op.name} has {len(n.inputs)} operands instead of {fixed}", n)
     for i, v in enumerate(n.inputs):
-        if v is None and (i >= fixed or not n.op.params[i].optional):
+        if v is None and i < fixed and not n.op.params[i].optional:
             raise broken(f"operand {i} is missing", n)
         if v is not None and v not in seen:
             raise broken(f"operand %{v.name} is used before it is defined, or is no part of the graph", n)

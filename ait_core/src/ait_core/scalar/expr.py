@@ -141,8 +141,10 @@ def apply(name: str, *operands: Any) -> Expr:
         kind = INDEX
     if p.result == "float" and KINDS.index(kind) < KINDS.index("float"):
         kind = "float"
-    if kind == "bool" and name in ("sub", "mul", "neg", "abs", "sign", "floor_div", "remainder"):
-        kind = "std::int32_t" if name not in ("mul",) else "bool"
+    if kind == "bool" and name == "mul":
+        name = "bit_and"
+    if kind == "bool" and name in ("sub", "neg", "abs", "sign", "floor_div", "remainder"):
+        kind = "std::int32_t"
     args = [
         o if name == "where" and i == 0 and isinstance(o, Expr) and o.kind == "bool"
         else convert(o if isinstance(o, Expr) else const(o, None if name == "where" and i == 0 else kind),

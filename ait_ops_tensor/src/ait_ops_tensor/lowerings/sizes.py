@@ -26,6 +26,6 @@ def _scalar(op: Callable[..., Value]) -> Callable[..., Value]:
 
 _OPS = {
     "truediv": t.div, "mul": t.mul, "add": t.add, "sub": t.sub, "pow": t.pow, "neg": t.neg, "sym_sqrt": t.sqrt,
-    "sym_max": t.maximum, "sym_min": t.minimum, "sym_float": lambda x: t.add(x, 0.0), "sym_log2": t.log2,
+    "sym_max": t.maximum, "sym_min": t.minimum, "sym_float": lambda x: t.add(x, 0.0),
 }  # fmt: skip
 TABLE = [Lowering("torch", f"python.{name}", _scalar(op)) for name, op in _OPS.items()]

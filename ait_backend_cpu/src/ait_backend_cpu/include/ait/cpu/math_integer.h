@@ -63,4 +63,39 @@ inline T pow(T base, T exponent) {
   return T(result);
 }
 
+template <class T, if_integer<T> = 0>
+AIT_INLINE T bit_and(T a, T b) {
+  return T(a & b);
+}
+template <class T, if_integer<T> = 0>
+AIT_INLINE T bit_or(T a, T b) {
+  return T(a | b);
+}
+template <class T, if_integer<T> = 0>
+AIT_INLINE T bit_xor(T a, T b) {
+  return T(a ^ b);
+}
+template <class T, if_integer<T> = 0>
+AIT_INLINE T bit_not(T a) {
+  if constexpr (std::is_same<T, bool>::value) {
+    return !a;
+  } else {
+    return T(~a);
+  }
+}
+
+/// a << n; all bits leave for n outside 0 .. the bits of T - 1.
+template <class T, if_integer<T> = 0>
+AIT_INLINE T shift_left(T a, T n) {
+  using U = std::make_unsigned_t<T>;
+  return U(n) < 8 * sizeof(T) ? T(U(a) << (U(n) & (8 * sizeof(T) - 1))) : T(0);
+}
+
+/// a >> n, filled with the sign; for n outside 0 .. the bits of T - 1 nothing but the sign is left.
+template <class T, if_integer<T> = 0>
+AIT_INLINE T shift_right(T a, T n) {
+  constexpr T last = 8 * sizeof(T) - 1;
+  return T(a >> (std::make_unsigned_t<T>(n) <= std::make_unsigned_t<T>(last) ? n : last));
+}
+
 }  // namespace ait

@@ -56,8 +56,8 @@ struct Factors {
 };
 
 template <bool TwoRows, bool TwoCols, int Terms>
-inline void multiply_columns(index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb, index_t column, float* c,
-                             index_t ldc, bool accumulate) {
+inline void multiply_columns(index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb, index_t column,
+                             float* c, index_t ldc, bool accumulate) {
   start_tiles<TwoRows, TwoCols>(c, ldc, accumulate);
   for (const Factors& term : terms) accumulate_tiles<TwoRows, TwoCols>(K, term.a, lda, term.b + 2 * column, ldb);
   finish_tiles<TwoRows, TwoCols>(c, ldc);
@@ -65,8 +65,8 @@ inline void multiply_columns(index_t K, const Factors (&terms)[Terms], index_t l
 
 /// C[rows <= 32, 16 * vectors] (+)= the sum over terms of A B; b in pairs of k-rows at stride ldb.
 template <int Terms>
-inline void multiply(int rows, int vectors, index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb, float* c,
-                     index_t ldc, bool accumulate) {
+inline void multiply(int rows, int vectors, index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb,
+                     float* c, index_t ldc, bool accumulate) {
   Shape::begin(rows);
   for (int v = 0; v < vectors; v += 2) {
     float* out = c + 16 * v;
@@ -80,66 +80,55 @@ inline void multiply(int rows, int vectors, index_t K, const Factors (&terms)[Te
   }
 }
 
-/// value = high + low exactly, for every finite f16; low is 0 for inf and NaN. Both as bf16 bits.
-AIT_INLINE void split(ait::f16 value, std::uint32_t& high, std::uint32_t& low) {
-  const float v = value;
-  high = ait::float_to_bf16_bits(v);
-  const std::uint32_t rest = ait::bit_cast<std::uint32_t>(v - ait::bit_cast<float>(high << 16));
-  low = ait::select_bits((value.bits & 0x7c00u) == 0x7c00u, 0u, rest >> 16);
+using Words = ait::Vec<std::uint32_t>;
+
+/// f16 values as high + low, exact if finite, both bf16 in the upper halves of words; low is 0 beside inf.
+AIT_INLINE void split(ait::Vec<float> values, Words& high, Words& low) {
+  high = ((Words)values + 0x8000u) & 0xffff0000u;  // a NaN that this carry destroys comes back in low
+  const Words special = (Words)((high & 0x7f800000u) == 0x7f800000u);
+  low = (Words)(values - (ait::Vec<float>)high) & ~special;
 }
 
-/// Splits src[rows, K] into row-major halves at stride ldd, zero up to round_up(K, 32).
-inline void split_rows(ait::bf16* high, ait::bf16* low, index_t ldd, const ait::f16* src, index_t sm, index_t sk, index_t rows,
-                       index_t K) {
+/// Splits src[rows, K] into row-major halves at stride ldd >= round_up(K, 32), zero up to round_up(K, 32).
+inline void split_rows(ait::bf16* high, ait::bf16* low, index_t ldd, const ait::f16* src, index_t sm, index_t sk,
+                       index_t rows, index_t K) {
+  constexpr index_t L = ait::lanes<float>;
+  using Halves = typename ait::VecOf<std::uint16_t, L>::type;
   for (index_t i = 0; i < rows; ++i) {
-    ait::bf16 *AIT_RESTRICT h = high + i * ldd, *AIT_RESTRICT l = low + i * ldd;
-    const ait::f16* AIT_RESTRICT s = src + i * sm;
-    const auto one = [=](index_t k, index_t at) AIT_LAMBDA_INLINE {
-      std::uint32_t hi, lo;
-      split(s[at], hi, lo);
-      h[k].bits = std::uint16_t(hi);
-      l[k].bits = std::uint16_t(lo);
-    };
-    if (sk == 1) {
-      AIT_SIMD
-      for (index_t k = 0; k < K; ++k) one(k, k);
-    } else {
-      for (index_t k = 0; k < K; ++k) one(k, k * sk);
+    for (index_t k = 0; k < ait::round_up(K, 32); k += L) {
+      const ait::f16* source = src + i * sm + k * sk;
+      ait::f16 gathered[L] = {};
+      if (sk != 1 || K - k < L) {
+        for (index_t j = 0; j < L && k + j < K; ++j) gathered[j] = source[j * sk];
+        source = gathered;
+      }
+      Words h, l;
+      split(ait::load_widen<float>(source), h, l);
+      ait::store_unaligned(high + i * ldd + k, __builtin_convertvector(h >> 16, Halves));
+      ait::store_unaligned(low + i * ldd + k, __builtin_convertvector(l >> 16, Halves));
     }
-    for (index_t k = K; k < ait::round_up(K, 32); ++k) h[k].bits = l[k].bits = 0;
   }
 }
 
-/// Two bf16 side by side, written at once.
-typedef std::uint32_t Pair __attribute__((may_alias, aligned(2)));
-
 /// Splits a panel [K][width] into two panels of pairs of k-rows, zero up to round_up(K, 32).
 inline void split_panel(ait::bf16* high, ait::bf16* low, const ait::f16* panel, index_t ldb, index_t width, index_t K) {
+  constexpr index_t L = ait::lanes<float>;
+  const ait::f16 zeros[L] = {};
   for (index_t k = 0; k < ait::round_up(K, 32); k += 2) {
-    const ait::f16 *AIT_RESTRICT even = panel + k * ldb, *AIT_RESTRICT odd = even + ldb;
-    Pair *AIT_RESTRICT h = reinterpret_cast<Pair*>(high + k * width), *AIT_RESTRICT l = reinterpret_cast<Pair*>(low + k * width);
-    const auto pair = [=](index_t n, ait::f16 first, ait::f16 second) AIT_LAMBDA_INLINE {
-      std::uint32_t h0, l0, h1, l1;
-      split(first, h0, l0);
-      split(second, h1, l1);
-      h[n] = h0 | h1 << 16;
-      l[n] = l0 | l1 << 16;
-    };
-    if (k + 1 < K) {
-      AIT_SIMD
-      for (index_t n = 0; n < width; ++n) pair(n, even[n], odd[n]);
-    } else if (k < K) {
-      for (index_t n = 0; n < width; ++n) pair(n, even[n], ait::f16{});
-    } else {
-      std::memset(h, 0, 4 * width);
-      std::memset(l, 0, 4 * width);
+    for (index_t n = 0; n < width; n += L) {
+      Words high_even, low_even, high_odd, low_odd;
+      split(ait::load_widen<float>(k < K ? panel + k * ldb + n : zeros), high_even, low_even);
+      split(ait::load_widen<float>(k + 1 < K ? panel + (k + 1) * ldb + n : zeros), high_odd, low_odd);
+      ait::store_unaligned(high + k * width + 2 * n, high_even >> 16 | high_odd);
+      ait::store_unaligned(low + k * width + 2 * n, low_even >> 16 | low_odd);
     }
   }
 }
 
 /// C (+)= (Ah + Al)(Bh + Bl) without the product of the low halves, which is below 2^-16 of the whole.
 inline void multiply_split(int rows, int vectors, index_t K, const ait::bf16* ah, const ait::bf16* al, index_t lda,
-                           const ait::bf16* bh, const ait::bf16* bl, index_t ldb, float* c, index_t ldc, bool accumulate) {
+                           const ait::bf16* bh, const ait::bf16* bl, index_t ldb, float* c, index_t ldc,
+                           bool accumulate) {
   float sum[32][48];
   multiply<3>(rows, vectors, K, {{ah, bh}, {ah, bl}, {al, bh}}, lda, ldb, &sum[0][0], 48, false);
   const int columns = 16 * vectors;
