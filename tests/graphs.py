@@ -103,6 +103,7 @@ class _Builder:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     dims: list[dims.DimSymbol] = field(default_factory=list)
+    parameters: int = 0
 
     def integer(self, lo: int, hi: int) -> int:
         return self.draw(st.integers(lo, hi))
@@ -160,6 +161,13 @@ class _Builder:
         )
         self.pool.append(v)
         return v
+
+    def name(self) -> str | None:
+        """Of a constant: a parameter's, or none."""
+        if self.draw(st.booleans()):
+            return None
+        self.parameters += 1
+        return f"weight{self.parameters}"
 
     def apply(self, op: Op, *operands: Any, **attrs: Any) -> Value:
         """The op on values; constants made here become known."""
@@ -229,7 +237,7 @@ def _fellow(b: _Builder, x: Value) -> Value:
         return constant(np.asarray(number, x.dtype.numpy), parameter=False)
     if kind == "array":
         shape = tuple(n if b.draw(st.booleans()) else 1 for n in x.shape)[b.integer(0, len(x.shape)) :]
-        name = b.choose((None, "weight"))
+        name = b.name()
         return constant(b.array(x.dtype if b.draw(st.booleans()) else b.dtype(), shape), name)
     return b.value(lambda v: _broadcasts(x, v))
 
@@ -438,7 +446,7 @@ def _matmul(b: _Builder) -> None:
         w = b.value(lambda v: v.type.rank == 2 and v.dtype.is_float and dims.same(v.shape[0], k))
     else:
         _need(isinstance(k, int))
-        w = constant(b.array(x.dtype, (k, n)), b.choose((None, "weight")))
+        w = constant(b.array(x.dtype, (k, n)), b.name())
     b.known.setdefault(w, _Known(5.0, special=b.special))
     size = b.known[x].size * b.known[w].size * max(dims.bounds(k)[1], 1)
     _need(size < LIMIT)
@@ -452,7 +460,7 @@ def _new_input(b: _Builder) -> None:
 
 def _new_constant(b: _Builder) -> None:
     shape = tuple(n for n in b.shape() if isinstance(n, int))
-    v = constant(b.array(b.dtype(), shape), b.choose((None, "weight")))
+    v = constant(b.array(b.dtype(), shape), b.name())
     b.known[v] = _Known(5.0, special=b.special)
     b.pool.append(v)
 

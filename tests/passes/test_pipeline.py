@@ -97,6 +97,19 @@ def test_clashing_dims_are_the_users_mistake():
         run_passes(Graph({"x": x, "y": y}))
 
 
+def test_parameters_of_one_name_are_one_or_a_mistake():
+    x, w = input("x", (3,)), np.arange(3, dtype=np.float32)
+
+    def graph(*arrays):
+        return Graph({f"y{i}": t.mul(x, constant(a, "w")) for i, a in enumerate(arrays)})
+
+    for off in ((), ("cse",)):
+        assert len(run_passes(graph(w, w.copy()), disable=off)[0].constants) == 1
+    for other in (w + 1, w.astype(np.float16), np.float32(1)):
+        with pytest.raises(GraphError, match="Two parameters are called 'w'"):
+            run_passes(graph(w, other))
+
+
 def test_failing_passes_are_named():
     x = input("x", (2,))
     graph = Graph({"y": t.neg(x)})
