@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from ait_core.declare.kernel import Absorbs, Kernel, KernelBuilder
+from ait_core.declare.kernel import THREADS, Absorbs, Kernel, KernelBuilder
 from ait_core.ir import dims
-from ait_core.ir.dims import Dim, DimSymbol, Shape
+from ait_core.ir.dims import Dim, Shape
 from ait_core.ir.dtypes import DType
 from ait_core.ir.graph import Node
-
-THREADS = DimSymbol("threads", 1, 1024)
-
 
 def problem(node: Node) -> tuple[Dim, Dim, Dim, Dim]:
     """(batch, M, N, K) as the kernel walks it: with one matrix B for all, leading axes of A are rows."""

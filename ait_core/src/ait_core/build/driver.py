@@ -104,22 +104,23 @@ class Builder:
         found = self.models.get(model_key, ".so")
         if found is not None:
             return Built(found, 0)
-        with tempfile.TemporaryDirectory(prefix="ait-build-") as tmp:
-            where = Path(tmp)
-            missing = [n for n in keys if self.objects.get(keys[n], ".o") is None]
-            try:
+        try:
+            with tempfile.TemporaryDirectory(prefix="ait-build-") as tmp:
+                where = Path(tmp)
+                missing = [n for n in order if not self.objects.take(keys[n], ".o", where / f"{n}.o")]
                 self._write_tree(where, model, sources, runtime, embed, missing)
-            except OSError as e:
-                raise CompileError(f"Cannot write the sources to {where}: {e.strerror or e}. Free some space or set TMPDIR.") from e
-            if missing:
-                self._ninja(where, [f"{n}.o" for n in missing])
-            for n in missing:
-                self.objects.put(keys[n], ".o", where / f"{n}.o")
-            linked = where / "model.so"
-            inputs = [str(where / f"{n}.o") if n in missing else str(self.objects.path(keys[n], ".o")) for n in order]
-            self._link(where, inputs, embed, linked)
-            seal(linked, manifest)
-            path = self.models.put(model_key, ".so", linked)
+                if missing:
+                    self._ninja(where, [f"{n}.o" for n in missing])
+                for n in missing:
+                    self.objects.put(keys[n], ".o", where / f"{n}.o")
+                self._link(where, [f"{n}.o" for n in order], embed)
+                seal(where / "model.so", manifest)
+                path = self.models.put(model_key, ".so", where / "model.so")
+        except OSError as e:
+            raise CompileError(
+                f"The build could not write its files: {e.strerror or e} ({e.filename or tempfile.gettempdir()}). "
+                "Free some space, or set TMPDIR to a directory with room that may be written."
+            ) from e
         self.objects.trim()
         self.models.trim()
         return Built(path, len(missing))
@@ -186,11 +187,12 @@ class Builder:
         if process.wait() != 0:
             raise self._failure("".join(output), where)
 
-    def _link(self, where: Path, objects: list[str], embed: bool, linked: Path) -> None:
+    def _link(self, where: Path, objects: list[str], embed: bool) -> None:
         if embed:
             self._run([self.toolchain.compiler, "-c", "weights.S", "-o", "weights.o"], where)
             objects = [*objects, "weights.o"]
-        self._run([self.toolchain.compiler, *self.toolchain.link_flags, *objects, "-o", str(linked), *LINK_FLAGS], where)
+        link = [*self.toolchain.link_flags, *objects, "-o", "model.so", *LINK_FLAGS]
+        self._run([self.toolchain.compiler, *link], where)
 
     def _run(self, command: list[str], where: Path) -> None:
         done = subprocess.run(command, cwd=where, capture_output=True, text=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -113,7 +114,7 @@ class Emitter:
             case "const":
                 return literal(e.payload, e.kind)
             case "size":
-                return self.size(e.payload)
+                return _tight(self.size(e.payload))
             case "var":
                 return e.payload.name
         home = block.home(self.needs(e))
@@ -144,8 +145,8 @@ class Emitter:
         return name
 
     def _argument(self, e: Expr, block: Block) -> str:
-        """``e`` with its own C++ type, from which templates deduce theirs."""
-        return literal(e.payload, e.kind, typed=True) if e.op == "const" else self.emit(e, block)
+        """``e`` with its own C++ type, from which templates deduce theirs, fit to stand behind an operator."""
+        return _tight(literal(e.payload, e.kind, typed=True) if e.op == "const" else self.emit(e, block))
 
     def address(self, at: Affine, block: Block) -> str:
         """C++ for a sum of terms."""
@@ -215,7 +216,8 @@ def _clamped(e: Expr) -> bool:
 
 
 def _tight(text: str) -> str:
-    return text if text.replace("_", "").isalnum() else f"({text})"
+    """``text`` fit to stand behind any operator: a name, a number, a macro's call, or parentheses."""
+    return text if re.fullmatch(r"[\w.:<>]+(\(-?\w+\))?", text) else f"({text})"
 
 
 def _paren(text: str) -> str:

@@ -12,7 +12,7 @@ from ait_core.fuse.place import Buffer, Placement
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim
 from ait_core.ir.graph import Graph, Value
-from ait_core.plan.arena import Request, aligned, plan
+from ait_core.plan.arena import Request, plan
 
 _ENUM = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "boolean"}  # fmt: skip
@@ -100,8 +100,8 @@ class _Tables:
 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
-    """The manifest as the artifact carries it."""
-    return json.dumps(manifest, sort_keys=True, ensure_ascii=True)
+    """The manifest as the artifact carries it. The order of keys counts: that of the arguments is the call's."""
+    return json.dumps(manifest, ensure_ascii=True)
 
 
 def _comment(text: str) -> str:
@@ -117,14 +117,13 @@ def place_memory(run: list[Launch], load: list[Launch]) -> tuple[Dim, int]:
                 r = requests.setdefault(p.buffer, Request(p.buffer, i, i))
                 r.last = i
     arena = plan(list(requests.values()))
-    derived = 0
-    seen: set[Buffer] = set()
-    for launch in [*load, *run]:
+    kept: dict[Buffer, Request] = {}  # what only the load-time program needs gives its room back to it
+    for i, launch in enumerate([*load, *run]):
         for p in launch.pointers:
-            if p.buffer.space == "derived" and p.buffer not in seen:
-                seen.add(p.buffer)
-                p.buffer.offset = derived
-                derived += int(aligned(p.buffer.nbytes))  # type: ignore[arg-type]
+            if p.buffer.space == "derived":
+                r = kept.setdefault(p.buffer, Request(p.buffer, i, i))
+                r.last = i if i < len(load) else len(load) + len(run)
+    derived = int(plan(list(kept.values())))  # type: ignore[arg-type]
     return arena, derived
 
 
@@ -174,6 +173,8 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
         "namespace ait {",
         "static inline index_t imin(index_t a, index_t b) { return a < b ? a : b; }",
         "static inline index_t imax(index_t a, index_t b) { return a > b ? a : b; }",
+        "static inline index_t floor_index(index_t i, index_t n) { return i / n - (i % n < 0); }",
+        "static inline index_t mod_index(index_t i, index_t n) { return i - floor_index(i, n) * n; }",
         "namespace {",
         "const char manifest_[] =\n@MANIFEST@;",
         *extra,

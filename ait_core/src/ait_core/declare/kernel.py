@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ait_core.ir.dims import Dim, Shape
+from ait_core.ir.dims import Dim, DimSymbol, Shape
 
 if TYPE_CHECKING:
     from ait_core.declare.backend import Target
     from ait_core.ir.graph import Node
+
+THREADS = DimSymbol("threads", 1, 1024)  # in workspace sizes: the threads a run may use
 
 
 @dataclass(frozen=True)

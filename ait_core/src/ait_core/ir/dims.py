@@ -182,15 +182,20 @@ def symbols(shape: Iterable[Dim]) -> set[DimSymbol]:
 
 def text(size: Dim) -> str:
     """Printable form, readable back by :func:`parse`: integers, names, ``+ - * // %`` and ``min() max()``."""
-    return _print(size, "//", "min", "max")
+    return _print(size, lambda a, b, _: f"({a} // {b})", lambda a, b, _: f"({a} % {b})", "min", "max")
 
 
 def cpp(size: Dim, names=str) -> str:
     """C++ expression of type ``index_t``; ``names`` maps a symbol to its C++ name."""
-    return _print(size, "/", "ait::imin", "ait::imax", names)
+    def divide(sign: str, name: str):  # C++ rounds towards zero
+        return lambda a, b, positive: f"({a} {sign} {b})" if positive else f"ait::{name}({a}, {b})"
+
+    return _print(size, divide("/", "floor_index"), divide("%", "mod_index"), "ait::imin", "ait::imax", names)
 
 
-def _print(size: Dim, div: str, lo: str, hi: str, names=str) -> str:
+def _print(size: Dim, div, mod, lo: str, hi: str, names=str) -> str:
+    """``div`` and ``mod`` spell two texts divided; they are told whether the first is never negative."""
+
     def walk(e, tight: bool = False) -> str:
         if isinstance(e, int) or e.is_Integer:
             return str(int(e))
@@ -207,16 +212,16 @@ def _print(size: Dim, div: str, lo: str, hi: str, names=str) -> str:
             body = " + ".join(walk(a, False) for a in e.as_ordered_terms())
             return f"({body})" if tight else body
         if isinstance(e, sympy.Mod):
-            return f"({walk(e.args[0], True)} % {walk(e.args[1], True)})"
+            return mod(walk(e.args[0], True), walk(e.args[1], True), bounds(e.args[0])[0] >= 0)
         if isinstance(e, sympy.floor):
             num, den = e.args[0].as_numer_denom()
-            return f"({walk(num, True)} {div} {walk(den, True)})"
+            return div(walk(num, True), walk(den, True), bounds(num)[0] >= 0)
         if isinstance(e, sympy.Pow) and e.exp.is_Integer and e.exp > 0:
             return "*".join([walk(e.base, True)] * int(e.exp))
         if isinstance(e, sympy.Mul):
             num, den = e.as_numer_denom()
-            if den != 1:
-                return f"({walk(num, True)} {div} {walk(den, True)})"
+            if den != 1:  # divides exactly
+                return div(walk(num, True), walk(den, True), True)
             return "*".join(walk(a, True) for a in e.as_ordered_factors())
         raise GraphError(f"Cannot print the size {e}: sizes are made of + - * // % min max.")
 

@@ -52,6 +52,9 @@ constexpr T highest = std::numeric_limits<T>::has_infinity ? std::numeric_limits
 
 AIT_INLINE constexpr index_t imin(index_t a, index_t b) { return a < b ? a : b; }
 AIT_INLINE constexpr index_t imax(index_t a, index_t b) { return a > b ? a : b; }
+// Quotient rounded down, and what it leaves, for n > 0.
+AIT_INLINE constexpr index_t floor_index(index_t i, index_t n) { return i / n - (i % n < 0); }
+AIT_INLINE constexpr index_t mod_index(index_t i, index_t n) { return i - floor_index(i, n) * n; }
 AIT_INLINE constexpr index_t clamp_index(index_t i, index_t n) { return i < 0 || n <= 0 ? 0 : i < n ? i : n - 1; }
 
 // A looked-up index: outside [0, n) the run is marked as failed and the index moved inside.
