@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ait_core.build.driver import Built, Progress
     from ait_core.compiler import Plan
-    from ait_core.runtime.model import Model
+    from ait_runtime.model import Model
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Compiled:
 
     def load(self, threads: int | None = None) -> Model:
         """The model, taking and returning tensors by name."""
-        from ait_core.runtime.model import Model
+        from ait_runtime.model import Model
 
         return Model(self.built.library, self.weights, threads)
 
@@ -59,7 +59,7 @@ def compile_plan(plan: Plan, opened: Opened, *, embed: bool = True, jobs: int | 
     from ait_core.codegen.model import constant_name
     from ait_core.plugins.registry import registry
 
-    manifest: dict[str, Any] = {"source": opened.name, "examples": opened.examples}
+    manifest: dict[str, Any] = {"source": opened.name, "dtype": opened.dtype, "examples": opened.examples}
     if opened.signature is not None:
         manifest["signature"] = opened.signature.data
     start = time.perf_counter()
@@ -78,7 +78,7 @@ def ready(name: str, *, target: str | None = None, dtype: str | None = None, dis
     Raises:
         AITError: if it cannot be found, compiled or loaded, or if it is compiled already and options say how to.
     """
-    from ait_core.runtime.model import Model
+    from ait_runtime.model import Model
 
     no_import_options(name, target=target, dtype=dtype, disable=tuple(disable))
     path = artifact(name)

@@ -30,7 +30,7 @@ import numpy as np
 from ait_core.errors import AITError, InputError
 
 if TYPE_CHECKING:
-    from ait_core.declare.signature import Signature
+    from ait_runtime.signature import Signature
     from ait_core.ir.graph import Graph
 
 FORMS = "A model is model.so, file.py:name, package.module:name, or a file that a frontend reads (model.pt2)."
@@ -58,12 +58,14 @@ class Spec:
 
 @dataclass(frozen=True)
 class Opened:
-    """A model that was imported. ``examples`` maps inputs to ``{"shape": [...], "range": [lo, hi]}``, each if known."""
+    """A model that was imported. ``examples`` maps inputs to ``{"shape": [...], "range": [lo, hi]}``, each if known;
+    ``dtype`` is that which was asked for instead of the spec's."""
 
     name: str
     graph: Graph
     signature: Signature | None
     examples: dict[str, dict[str, Any]]
+    dtype: str | None = None
 
 
 def artifact(name: str) -> Path | None:
@@ -88,12 +90,12 @@ def open_model(name: str, dtype: str | None = None) -> Opened:
     if artifact(name):
         raise InputError(f"{name} is compiled: this needs what it was compiled from, such as file.py:name.")
     spec = find(name)
-    dtype = dtype or spec.dtype
-    if dtype is not None and isinstance(spec.model, Graph):
-        raise InputError(f"{name} is a graph, whose dtypes are fixed: leave out dtype, or build the graph with {dtype}.")
-    loaded = load_source(spec.model, registry(), spec.example_inputs, spec.dynamic_shapes, dtype)
+    wanted = dtype or spec.dtype
+    if wanted is not None and isinstance(spec.model, Graph):
+        raise InputError(f"{name} is a graph, whose dtypes are fixed: leave out dtype, or build the graph with {wanted}.")
+    loaded = load_source(spec.model, registry(), spec.example_inputs, spec.dynamic_shapes, wanted)
     signature = loaded.imported.signature if loaded.imported else None
-    return Opened(name, loaded.graph, signature, _examples(spec, loaded.graph, signature))
+    return Opened(name, loaded.graph, signature, _examples(spec, loaded.graph, signature), dtype)
 
 
 def find(name: str) -> Spec:

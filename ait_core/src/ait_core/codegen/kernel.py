@@ -220,13 +220,15 @@ class SourceBuilder:
     def rowwise(self) -> bool:
         return self.group.rowwise
 
-    def writer(self, shape: Shape | None = None) -> str:
-        out = self.node.output
+    def writer(self, shape: Shape | None = None, output: int = 0) -> str:
+        out = self.node.outputs[output]
         shape = out.shape if shape is None else shape
         acc = out.dtype.compute
         if self.rowwise:
             return self._finisher(out, shape, acc)
-        e = epilogue(out, self.group.nodes, self.group.outputs, self._inside, shape)
+        others = set(self.node.outputs) - {out}
+        stored = [v for v in self.group.outputs if v not in others]
+        e = epilogue(out, self.group.nodes, stored, self._inside, shape)
         row, element = self._functor_blocks(len(shape))
         self.emitter.carried["acc"] = lambda block, leaf: "acc"
         for v, coords, expr in e.stores:

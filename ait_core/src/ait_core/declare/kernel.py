@@ -63,8 +63,9 @@ class KernelBuilder(Protocol):
         """An object read as ``auto row = x.row(i...); value = row(j)``: all coordinates but the last, then the last.
         Gives the compute type. Carries whatever was fused into the operand. ``shape`` is the shape the kernel walks."""
 
-    def writer(self, shape: Shape | None = None) -> str:
-        """An object written as ``auto row = out.row(i...); row(j, value)``, once for every result element."""
+    def writer(self, shape: Shape | None = None, output: int = 0) -> str:
+        """An object written as ``auto row = out.row(i...); row(j, value)``, once for every element of a result. A node
+        of several results absorbs no epilogue; those that nobody reads are written nowhere."""
 
     @property
     def rowwise(self) -> bool:

@@ -14,7 +14,7 @@ from ait_tools import options
 if TYPE_CHECKING:
     import numpy as np
 
-    from ait_core.runtime.model import Model
+    from ait_runtime.model import Model
 
 
 @click.command("bench")

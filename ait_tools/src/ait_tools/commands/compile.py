@@ -30,7 +30,7 @@ def command(model: str, target: str | None, dtype: str | None, disable: tuple[st
     dynamic shapes.
     """
     from ait_core.build.driver import deliver
-    from ait_core.runtime.weights_file import write_weights
+    from ait_runtime.weights_file import write_weights
     from ait_tools.build import compile_plan, make_plan, progress
 
     path = Path(out) if out else Path(f"{_stem(model)}.so")

@@ -17,7 +17,7 @@ from ait_tools.source import artifact
 @json_option
 def command(model: str) -> None:
     """Show what MODEL, a compiled model.so, was made by and for, what goes in and out, its constants, kernels and memory."""
-    from ait_core.runtime.artifact import read_artifact
+    from ait_runtime.artifact import read_artifact
     from ait_tools.interface import Interface
 
     path = artifact(model)

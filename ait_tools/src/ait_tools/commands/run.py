@@ -25,7 +25,7 @@ def command(model: str, dims: tuple[str, ...], shapes: tuple[str, ...], files: t
     """Run MODEL (model.so, or file.py:name, which is compiled first) once, on random inputs or on those of files."""
     import numpy as np
 
-    from ait_core.runtime.weights_file import replacing
+    from ait_runtime.weights_file import replacing
     from ait_tools.build import ready
     from ait_tools.inputs import summary
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled model beside the NumPy references of its ops: how far apart are they, and which kernel is the first to err?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ait_core.ir import dims
+from ait_core.ir.dtypes import DType
+from ait_core.ir.graph import Graph, Value, run_node
+from ait_tools.interface import Interface
+
+if TYPE_CHECKING:
+    from ait_core.compiler import Plan
+    from ait_core.fuse.groups import Group
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+BUDGET = 5e6  # elements that the references may compute in one case; a product's multiplications count a 500th each
+SOME = (3, 5, 7, 11, 13)  # odd sizes that are no multiple of any vector
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far a result is from the reference. ``max_rel`` is ``max(|got - want| / (|want| + rms(want)))``: relative
+    where numbers are large, and not worth more than the tensor's scale where they are close to 0."""
+
+    name: str
+    max_abs: float
+    max_rel: float
+    at: tuple[int, ...] | None  # where max_rel is
+    agrees: bool
+
+
+def difference(name: str, got: np.ndarray, want: np.ndarray, rtol: float) -> Difference:
+    """Compare. Integers and truth values must be equal; NaN and infinities must be at the same places."""
+    if got.shape != want.shape:
+        return Difference(name, np.inf, np.inf, None, False)
+    if got.size == 0:
+        return Difference(name, 0.0, 0.0, None, True)
+    exact = want.dtype.kind in "biu"
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(all="ignore"):
+        finite = b[np.isfinite(b)]
+        scale = np.abs(b) + (np.sqrt(np.mean(finite**2)) if finite.size else 0)
+        apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        relative = np.where(apart == 0, 0.0, apart / scale)
+    relative = np.where(np.isnan(relative), np.inf, relative)
+    apart = np.where(np.isnan(apart), np.inf, apart)
+    worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    most = float(relative[worst])
+    return Difference(name, float(apart.max()), most, tuple(map(int, worst)), most <= (0 if exact else rtol))
+
+
+def tolerance(graph: Graph) -> float:
+    """What rounding may cost: that of the coarsest float anywhere in the graph."""
+    types = {v.dtype.name for v in [*graph.inputs, *graph.constants, *(o for n in graph.nodes for o in n.outputs)]}
+    return max((TOLERANCE[t] for t in types if t in TOLERANCE), default=0.0)
+
+
+def cases(interface: Interface, graph: Graph) -> list[dict[str, int]]:
+    """Sizes worth trying: every dim at its lower bound, odd ones, and large ones, as far as the references stay quick."""
+    d = interface.dims
+    low = {n: s.lo for n, s in d.items()}
+    odd = {n: min(max(SOME[i % len(SOME)], s.lo), s.hi) for i, (n, s) in enumerate(d.items())}
+    high = {n: max(s.lo, min(s.hi, 64)) for n, s in d.items()}
+    cost = _cost(graph)
+    while dims.parse(cost, high) > BUDGET and any(high[n] > low[n] for n in high):  # type: ignore[arg-type, operator]
+        n = max((n for n in high if high[n] > low[n]), key=lambda n: high[n])
+        high[n] = max(low[n], high[n] * 2 // 3)
+    found = [c for c in (low, odd) if dims.parse(cost, c) <= BUDGET]  # type: ignore[arg-type, operator]
+    return [dict(c) for c in dict.fromkeys(tuple(c.items()) for c in [*found, high])]
+
+
+def _cost(graph: Graph) -> str:
+    from ait_core.fuse.work import node_flops
+
+    elements = sum(v.type.numel for n in graph.nodes for v in n.outputs)
+    return dims.text(dims.as_dim(elements + dims.floor_div(sum(node_flops(n) or 0 for n in graph.nodes), 500)))
+
+
+def instrument(plan: Plan) -> tuple[Plan, list[tuple[Group, Value]]]:
+    """The same kernels, followed by copies of everything they store into outputs of its own.
+
+    Args:
+        plan: not built yet; it is used up.
+
+    Returns:
+        The plan with those outputs after the model's own, and per output the group that stores it.
+    """
+    from ait_core.codegen.kernel import build_launch
+    from ait_core.fuse.place import Buffer, Place, add_copy
+    from ait_core.ir.layout import Layout
+
+    stored = [(g, v) for g in plan.placement.order for v in g.outputs]
+    outputs, run = dict(plan.graph.outputs), list(plan.run)
+    for g, v in stored:
+        buffer = Buffer("output", len(outputs), v.type.nbytes)
+        outputs[f"${len(outputs)}"] = v
+        order = plan.placement.order
+        copy = add_copy(plan.placement, plan.fuser, v, Place(buffer, Layout.contiguous(v.shape)), len(order), "to compare")
+        copy.name = f"{g.name}_{len(run)}"
+        run.append(build_launch(copy, plan.fuser, plan.placement, plan.backend, plan.target))
+    return dataclasses.replace(plan, graph=Graph(outputs, list(plan.graph.inputs)), run=run), stored
+
+
+def group_differences(graph: Graph, stored: Sequence[tuple[Group, Value]], inputs: Mapping[str, np.ndarray],
+                      got: Sequence[np.ndarray], rtol: float) -> list[tuple[Group, Difference]]:  # fmt: skip
+    """What each group stored beside what the references make of what it read: every group is judged by itself, so the
+    error of one does not show in those after it.
+
+    Args:
+        graph: of the instrumented plan.
+        stored: as :func:`instrument` gave it, in the order in which the groups run.
+        got: what the compiled model put into those outputs.
+    """
+    actual = {v: a for (_, v), a in zip(stored, got, strict=True)}
+    env: dict[Value, np.ndarray] = {v: np.asarray(inputs[v.name]) for v in graph.inputs}
+    sizes = {
+        s.name: n for v in graph.inputs for s, n in zip(v.shape, env[v].shape, strict=True)
+        if isinstance(s, dims.DimSymbol)
+    }  # fmt: skip
+    env |= {v: v.constant.array for v in graph.constants}  # type: ignore[union-attr]
+    found: dict[Value, Difference] = {}
+    for node in graph.nodes:
+        made = run_node(node, [None if v is None else env[v] for v in node.inputs], sizes)
+        for v, want in zip(node.outputs, made, strict=True):
+            env[v] = want
+            if v in actual:
+                found[v] = difference(v.name, actual[v], _as(want, v.dtype), rtol)
+                env[v] = actual[v]
+    return [(g, found[v]) for g, v in stored]
+
+
+def _as(array: np.ndarray, dtype: DType) -> np.ndarray:
+    return array if array.dtype == dtype.numpy else array.astype(dtype.numpy)
+
+
+def with_weights(graph: Graph, weights: Mapping[str, Any]) -> Graph:
+    """The graph with the parameters that a compiled model holds, which need not be those of a freshly made source."""
+    from ait_core.ir.graph import Constant
+
+    new: dict[Value, Value] = {}
+    for v in graph.constants:
+        name = v.constant.parameter  # type: ignore[union-attr]
+        if name in weights:
+            new[v] = Value(v.name, v.type, constant=Constant(np.asarray(weights[name]), name))
+    return graph.substitute(new)
