@@ -12,8 +12,8 @@ TOLERANCE = {"float64": (1e-6, 1e-6), "float32": (2e-5, 2e-5), "float16": (4e-3,
 
 
 def difference(got: np.ndarray, want: np.ndarray, loose: float = 1.0) -> str | None:
-    """What is wrong with ``got``, or None. Integers and truth values must be equal; floats within the tolerance of their
-    dtype times ``loose``, NaN and infinities in the same places."""
+    """What is wrong with ``got``, or None. Integers and truth values must be equal; floats within the tolerance of
+    their dtype times ``loose``, NaN and infinities in the same places."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
     if dtype(want.dtype).is_float:

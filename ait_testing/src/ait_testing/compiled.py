@@ -1,157 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that compile: every sample of an op alone, through views, and between pointwise neighbours."""
+"""Checks that compile: ops and kernel templates agree with references, and templates absorb what they say."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 import ait_core as ait
-from ait_core import scalar as s
 from ait_core.compiler import Plan
 from ait_core.declare.backend import Target
 from ait_core.declare.kernel import Absorbs, Kernel
-from ait_core.declare.op import Op, pointwise, reduction, view
+from ait_core.declare.op import Op
 from ait_core.fuse.groups import param_name
 from ait_core.fuse.lower import base_of
-from ait_core.ir import dims
-from ait_core.ir.dims import DimSymbol
-from ait_core.ir.graph import Graph, Node, Value, run_reference
-from ait_core.ir.graph import input as graph_input
-from ait_core.ir.views import Permute
+from ait_core.ir.graph import Node, Value, run_reference
 from ait_core.plugins.registry import Registry
 from ait_testing.compare import difference
-from ait_testing.samples import Sample, random
-
-# Neighbours to fuse with. The first three undo themselves without rounding, one for each kind of dtype.
-
-
-@pointwise("testing.negate")
-def negate(x):
-    """``-x``."""
-    return -x
-
-
-@pointwise("testing.complement")
-def complement(x):
-    """``~x``."""
-    return s.bit_not(x)
-
-
-@pointwise("testing.invert")
-def invert(x):
-    """``not x``."""
-    return s.eq(x, False)
-
-
-@pointwise("testing.away")
-def away(x, y):
-    """``y - x``."""
-    return y - x
-
-
-@pointwise("testing.unlike")
-def unlike(x, y):
-    """Whether two truth values differ."""
-    return s.ne(x, y)
-
-
-@reduction("testing.top", combine="maximum")
-def top(x, *, axes: tuple, keepdim: bool = False):
-    """The largest elements."""
-
-
-@view("testing.swap")
-def swap(x):
-    """The last two axes exchanged."""
-    return [Permute((*range(x.rank - 2), x.rank - 1, x.rank - 2))]
-
-
-@dataclass
-class Case:
-    """Samples of one op in one graph, with arrays for its inputs by name, and tolerances of its outputs."""
-
-    op: Op
-    absorbs: Absorbs
-    outputs: dict[str, Value] = field(default_factory=dict)
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    inputs: list[Value] = field(default_factory=list)
-    loose: dict[str, float] = field(default_factory=dict)
-    dims: dict[str, tuple[DimSymbol, int]] = field(default_factory=dict)
-
-    @property
-    def graph(self) -> Graph:
-        return Graph(dict(self.outputs), list(self.inputs))
-
-    def takes(self, sample: Sample) -> bool:
-        """Whether the sample gives the same numbers to the dims it shares with those that are here."""
-        return all(self.dims.get(d.name, (d, n)) == (d, n) for d, n in sample.dims.items())
-
-    def add(self, sample: Sample, number: int) -> None:
-        """Add the op called alone, on operands that are views, and between neighbours."""
-        self.dims |= {d.name: (d, n) for d, n in sample.dims.items()}
-        for how, wrap, finish in (("alone", _alone, None), ("on views", _seen, None), ("fused", self._before, self._after)):
-            operands = []
-            for i, (array, kind) in enumerate(zip(sample.inputs, sample.symbolic_types, strict=True)):
-                operands.append(None if array is None else wrap(self, f"{how} {number}.{i}", array, kind, i))
-            made = self.op(*operands, **sample.attrs)
-            results = made if isinstance(made, tuple) else (made,)
-            for k, v in enumerate(results):
-                name = f"{how}, result {k} of sample {number} ({sample})"
-                self.outputs[name] = finish(v, name, sample) if finish and len(results) == 1 else v
-                self.loose[name] = sample.loose
-
-    def input(self, name: str, array: np.ndarray, shape: dims.Shape, dtype: object) -> Value:
-        self.arrays[name] = array
-        self.inputs.append(graph_input(name, shape, dtype))
-        return self.inputs[-1]
-
-    def _before(self, _: Case, name: str, array: np.ndarray, kind, i: int) -> Value:
-        """An operand that is computed while it is read, if the template can."""
-        param = self.op.params[min(i, len(self.op.params) - 1)].name
-        if param not in self.absorbs.prologue:
-            return _alone(self, name, array, kind, i)
-        op = _undo(kind)
-        return op(self.input(name, np.asarray(op.reference(array)), kind.shape, kind.dtype))
-
-    def _after(self, v: Value, name: str, sample: Sample) -> Value:
-        """Work on a result that the template can absorb: with a row that is broadcast, and over complete rows."""
-        shape = v.shape[-1:]
-        sizes = [int(dims.parse(dims.text(n), sample.values)) for n in shape]  # type: ignore[arg-type]
-        row = self.input(f"row of {name}", random(sizes, v.dtype.name, 7), shape, v.dtype)
-        made = (unlike if v.dtype.name == "bool" else away)(v, row)
-        if self.absorbs.rows and v.dtype.name != "bool" and shape and dims.at_least(shape[0], 1):
-            made = away(made, top(made, axes=(-1,), keepdim=True))
-        return made
-
-
-def _alone(case: Case, name: str, array: np.ndarray, kind, i: int) -> Value:
-    return case.input(name, array, kind.shape, kind.dtype)
-
-
-def _seen(case: Case, name: str, array: np.ndarray, kind, i: int) -> Value:
-    if kind.rank < 2:
-        return _alone(case, name, array, kind, i)
-    flipped = np.ascontiguousarray(np.swapaxes(array, -1, -2))
-    return swap(case.input(name, flipped, (*kind.shape[:-2], kind.shape[-1], kind.shape[-2]), kind.dtype))
-
-
-def _undo(kind) -> Op:
-    return invert if kind.dtype.name == "bool" else complement if kind.dtype.is_int else negate
-
-
-def cases(op: Op, samples: Sequence[Sample], absorbs: Absorbs) -> Iterator[Case]:
-    """The samples in as few graphs as the numbers they give to their dims allow."""
-    found: list[Case] = []
-    for number, sample in enumerate(samples):
-        case = next((c for c in found if c.takes(sample)), None)
-        if case is None:
-            found.append(case := Case(op, absorbs))
-        case.add(sample, number)
-    return iter(found)
+from ait_testing.neighbours import Case, away, cases, complement, invert, negate, unlike
+from ait_testing.samples import Sample
 
 
 def wrong_loops(op: Op, samples: Sequence[Sample], registry: Registry, target: Target) -> str | None:

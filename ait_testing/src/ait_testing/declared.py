@@ -30,17 +30,25 @@ def undocumented(op: Op) -> str | None:
     return None
 
 
-def wrong_type(op: Op, sample: Sample) -> str | None:
+def wrong_type(op: Op, samples: Sequence[Sample]) -> str | None:
     """Where ``infer`` and the reference disagree, on numbers and on dims; or None."""
-    want = _many(op.reference(*sample.inputs, **op.bind(sample.numbers)))
-    if not all(isinstance(w, (np.ndarray, np.generic)) for w in want):
-        return f"the reference returns {[type(w).__name__ for w in want]}; NumPy arrays are expected"
-    fixed = _many(op.infer(*sample.types, **op.bind(sample.numbers)))
+    return next((f"{problem} ({x})" for x in samples if (problem := _wrong_type(op, x))), None)
+
+
+def _wrong_type(op: Op, sample: Sample) -> str | None:
     try:
         symbolic = _many(op.infer(*sample.symbolic_types, **op.bind(dict(sample.attrs))))
     except AITError as e:
         return f"infer refuses symbolic sizes: {e} If some must be fixed, say which may vary: Sample(..., sizes={{}})."
-    for what, types, sizes in (("numbers", fixed, {}), ("symbolic sizes", symbolic, sample.values)):
+    larger = sample.grown()  # one set of numbers may be right by chance
+    for what, call, types, sizes in (
+        ("numbers", sample, _many(op.infer(*sample.types, **op.bind(sample.numbers))), {}),
+        ("symbolic sizes", sample, symbolic, sample.values),
+        (f"symbolic sizes at {larger.values}", larger, symbolic, larger.values),
+    ):
+        want = _many(op.reference(*call.inputs, **op.bind(call.numbers)))
+        if not all(isinstance(w, (np.ndarray, np.generic)) for w in want):
+            return f"the reference returns {[type(w).__name__ for w in want]}; NumPy arrays are expected"
         if not all(isinstance(t, TensorType) for t in types):
             return f"infer returns {types}; TensorType objects are expected"
         got = [(t.dtype.numpy, evaluate(t.shape, sizes)) for t in types]

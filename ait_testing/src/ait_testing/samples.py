@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,16 @@ class Sample:
         swap = {n: d for d, n in self.dims.items()}
         return [None if t is None else t.of_shape(swap.get(n, n) for n in t.shape) for t in self.types]
 
+    def grown(self) -> Sample:
+        """The same call with each dim larger by one, where its bounds allow that; elements are repeated."""
+        sizes = {d: min(n + 1, d.hi) for d, n in self.dims.items()}
+        more = {n: sizes[d] for d, n in self.dims.items()}
+        arrays = list(self.inputs)
+        for i, a in enumerate(arrays):
+            for axis, n in enumerate(() if a is None else a.shape):
+                arrays[i] = np.take(arrays[i], range(more.get(n, n)), axis, mode="wrap")  # type: ignore[arg-type]
+        return replace(self, inputs=arrays, sizes=sizes)
+
     def __str__(self) -> str:
         shown = ", ".join("None" if t is None else str(t) for t in self.types)
         return "; ".join([shown, *(f"{k}={v}" for k, v in self.attrs.items())])
@@ -85,7 +95,8 @@ def samples_of(op: Op, given: Mapping[str, Iterable[Any]]) -> list[Sample]:
         if not isinstance(entry, Sample):
             if not (isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], Mapping)):
                 raise AITError(
-                    f"A sample of {op.name} is a tuple (inputs, attributes) or an ait_testing.Sample; got {entry!r:.200}."
+                    f"A sample of {op.name} is a tuple (inputs, attributes) or an ait_testing.Sample; "
+                    f"got {entry!r:.200}."
                 )
             entry = Sample(*entry)
         found.append(entry)

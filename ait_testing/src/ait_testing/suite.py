@@ -30,8 +30,8 @@ class ConformanceError(AITError):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing a pack must keep to. ``find`` gives what is wrong, or None; ``skip`` says why it cannot be checked
-    here."""
+    """One thing a pack must keep to. ``find`` gives what is wrong, or None, and may fail with whatever the pack raises;
+    ``skip`` says why it cannot be checked here."""
 
     name: str
     find: Callable[[], str | None]
@@ -71,7 +71,14 @@ def check_plugin(plugin: str | ModuleType | Registry, samples: Samples | None = 
         PluginError: if the plugin is not installed, or was disabled.
     """
     ran = [c for c in checks(plugin, samples, compile=compile, targets=targets) if not c.skip]
-    problems = [f"{c.name}: {problem}" for c in ran if (problem := c.find())]
+    problems = []
+    for c in ran:
+        try:
+            c.run()
+        except ConformanceError as e:
+            problems.append(str(e))
+        except Exception as e:  # of the pack's own code, or of a compiler: one of several things that are wrong
+            problems.append(f"{c.name}: {type(e).__name__}: {e}")
     if problems:
         raise ConformanceError("\n".join(problems))
     return ran
@@ -122,24 +129,18 @@ def _given(plugin: Plugin, samples: Samples | None) -> Samples:
     return samples if samples is not None else getattr(sys.modules.get(plugin.module), "SAMPLES", {})
 
 
-def _checks(p: Plugin, plugins: Registry, given: Samples, compile: bool, targets: Sequence[str] | None) -> Iterator[Check]:
+def _checks(p: Plugin, plugins: Registry, given: Samples, compile: bool,
+            targets: Sequence[str] | None) -> Iterator[Check]:  # fmt: skip
     yield Check(f"plugin {p.name}: imports no framework", lambda: _framework(p.module))
-    ops = {op.name: op for op in p.declared.get("ait_ops", ())}
-    known = {**plugins.ops, **ops}
+    known = plugins.ops
     if strangers := sorted(given.keys() - known.keys()):
         yield Check(f"plugin {p.name}: samples", lambda: f"there are samples of {', '.join(strangers)}, which is no op")
-    for op in ops.values():
-        found = samples_of(op, given)
-        yield Check(f"op {op.name}: documented", lambda op=op: declared.undocumented(op))
-        if not found:
-            yield Check(f"op {op.name}: samples", lambda op=op: (
-                f"none are given: samples={{{op.name!r}: [((array, ...), {{attribute: value}})]}}"))  # fmt: skip
-        for i, sample in enumerate(found):
-            yield Check(f"op {op.name}: infer agrees with reference {i}",
-                        lambda op=op, x=sample: declared.wrong_type(op, x))  # fmt: skip
+    ops, kernels = p.declared.get("ait_ops", ()), p.declared.get("ait_kernels", ())
+    samples = {op.name: samples_of(op, given) for op in (*ops, *(known[k.op] for k in kernels if k.op in known))}
+    for op in ops:
+        yield from _op_checks(op, samples[op.name])
     for r in p.declared.get("ait_rules", ()):
         yield Check(f"rule {r.name}: proved by its example", lambda r=r: declared.unproved(r))
-    kernels = p.declared.get("ait_kernels", ())
     for k in kernels:
         yield Check(f"kernel {k.name}: described", lambda k=k: declared.inconsistent(k, known.get(k.op)))
     if not compile:
@@ -147,14 +148,22 @@ def _checks(p: Plugin, plugins: Registry, given: Samples, compile: bool, targets
     here = _targets(plugins, targets)
     for k in kernels:
         if k.op in known:
-            yield _kernel_check(k, known[k.op], samples_of(known[k.op], given), plugins, here)
-    for op in ops.values():
-        found = samples_of(op, given)
+            yield _kernel_check(k, known[k.op], samples[k.op], plugins, here)
+    for op in ops:
         for t in here:
-            served = isinstance(op.role, roles.Opaque) or any(k.target == t.backend for k in plugins.kernels.get(op.name, ()))
-            if found and not served:
+            claimed = any(k.target == t.backend for k in plugins.kernels.get(op.name, ()))
+            if samples[op.name] and not claimed and not isinstance(op.role, roles.Opaque):
                 yield Check(f"op {op.name}: compiled for {t.name}",
-                            lambda op=op, x=found, t=t: compiled.wrong_loops(op, x, plugins, t))  # fmt: skip
+                            lambda op=op, t=t: compiled.wrong_loops(op, samples[op.name], plugins, t))  # fmt: skip
+
+
+def _op_checks(op: Op, samples: list[Sample]) -> Iterator[Check]:
+    yield Check(f"op {op.name}: documented", lambda: declared.undocumented(op))
+    if samples:
+        yield Check(f"op {op.name}: infer agrees with reference", lambda: declared.wrong_type(op, samples))
+    else:
+        wanted = f"samples={{{op.name!r}: [((array, ...), {{attribute: value}})]}}"
+        yield Check(f"op {op.name}: samples", lambda: f"none are given: {wanted}")
 
 
 def _kernel_check(k: Kernel, op: Op, samples: list[Sample], plugins: Registry, here: Sequence[Target]) -> Check:
@@ -179,9 +188,9 @@ def _targets(plugins: Registry, names: Sequence[str] | None) -> list[Target]:
 
 def _framework(module: str) -> str | None:
     """Which framework importing a plugin's module pulls in, in a process of its own."""
-    code = f"import importlib, sys; importlib.import_module(sys.argv[1]); print(*(set({FRAMEWORKS!r}) & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=False)
+    code = "import importlib, sys; _, name, *sys.path = sys.argv; importlib.import_module(name); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, module, *sys.path], capture_output=True, text=True, check=False)
     if done.returncode:
         return f"{module} cannot be imported by itself:\n{done.stderr}"
-    found = done.stdout.split()
+    found = sorted(set(FRAMEWORKS) & set(done.stdout.split()))
     return f"{module} imports {', '.join(found)}: import it in the functions that need it." if found else None

@@ -38,5 +38,5 @@ def _smooth(x: np.ndarray, *, decay: float) -> np.ndarray:
 
 @opaque("acme.causal_smooth", infer=_smooth_type, reference=_smooth, flops=lambda x, *, decay: 3 * x.numel)
 def causal_smooth(x, *, decay: float):
-    """The exponential moving average ``y[t] = decay * y[t - 1] + (1 - decay) * x[t]`` of ``x[..., t, channel]`` along the
-    time axis, with ``y[-1] = 0``. Halves are averaged in float32."""
+    """The exponential moving average ``y[t] = decay * y[t - 1] + (1 - decay) * x[t]`` along the time axis of
+    ``x[..., time, channels]``, with ``y[-1] = 0``. Halves are averaged in float32."""
