@@ -70,6 +70,9 @@ class Placer:
         self.graph, self.fuser, self.memory = graph, fuser, memory
         self.out = Placement(list(fuser.order))
         self.writers = {v: g for g in fuser.order for v in g.outputs}
+        self.readers: dict[Value, list[Group]] = {}
+        for g in fuser.order:
+            self._note_reads(g)
         for i, v in enumerate(graph.inputs):
             self._put(v, Buffer("input", i, v.type.nbytes), Layout.contiguous(v.shape))
         self._constants()
@@ -146,17 +149,18 @@ class Placer:
 
     def _joins(self) -> None:
         """Joins that somebody reads from memory and that are not part of an output or of a larger join."""
-        readers = {}
-        for g in self.fuser.order:
-            for n in g.members:
-                for v in self._reads(n):
-                    readers.setdefault(v, g)
         joins = [n for n in self.graph.nodes if isinstance(n.op.role, roles.Join)]
         for node in reversed(joins):  # a join inside a join is placed by the outer one
-            if node.output not in self.out.places and node.output in readers:
+            if node.output not in self.out.places and node.output in self.readers:
                 load = all(v in self.fuser.constant for v in node.operands)
                 buffer = self._buffer(node.output, load)
-                self._place_join(node, buffer, Layout.contiguous(node.output.shape), readers[node.output])
+                first = min(self.readers[node.output], key=self.out.order.index)
+                self._place_join(node, buffer, Layout.contiguous(node.output.shape), first)
+
+    def _note_reads(self, g: Group) -> None:
+        for n in g.members:
+            for v in self._reads(n):
+                self.readers.setdefault(v, []).append(g)
 
     def _reads(self, node: Node):
         """Values a node reads, looking through views and through what is computed inside it."""
@@ -176,6 +180,7 @@ class Placer:
         if before is not None and group.load_time != before.load_time:
             at = next((i for i, g in enumerate(self.out.order) if not g.load_time), len(self.out.order))
         self.out.order.insert(at, group)
+        self._note_reads(group)
         self.fuser.of[node] = group
         self.out.copies.append((v.name, why))
         self._put(node.output, buffer, layout)
