@@ -9,7 +9,7 @@ PACKAGES := $(patsubst %/pyproject.toml,%,$(wildcard ait_*/pyproject.toml))
 REQUIREMENTS := $(wildcard requirements/*.txt)
 # What an editable install depends on: everything else in the packages is used where it lies.
 INPUTS := $(wildcard ait_*/pyproject.toml) $(REQUIREMENTS) $(wildcard ait_core/CMakeLists.txt) \
-  $(wildcard ait_core/src/ait_core/runtime/binding/* ait_core/src/ait_core/runtime/include/ait/*)
+  $(wildcard ait_runtime/src/ait_runtime/binding/* ait_runtime/src/ait_runtime/include/ait/*)
 STAMP := $(VENV)/ready-$(shell (echo "$(CURDIR) $(AIT_PYTHON)"; cat Makefile $(INPUTS)) | sha256sum | cut -c1-16)
 JOBS ?= 2
 
@@ -41,7 +41,7 @@ lint: setup
 	$(BIN)/lint-imports --no-cache
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 demo: setup
 	$(BIN)/python examples/minilm/demo.py

@@ -31,7 +31,9 @@ def compile_kernels(folder: pathlib.Path) -> ctypes.CDLL:
     """Compiles kernels.cpp for this machine."""
     target = folder / "kernels.so"
     includes = [f"-I{ROOT / p / 'src' / p / 'include'}" for p in PACKAGES]
-    subprocess.run(["g++", *FLAGS, *includes, str(pathlib.Path(__file__).with_name("kernels.cpp")), "-o", str(target)], check=True)
+    subprocess.run(
+        ["g++", *FLAGS, *includes, str(pathlib.Path(__file__).with_name("kernels.cpp")), "-o", str(target)], check=True
+    )
     return ctypes.CDLL(str(target))
 
 
@@ -88,7 +90,9 @@ def bench_linear(library: ctypes.CDLL, name: str, gelu: bool, threads: int, peak
 def bench_attention(library: ctypes.CDLL, name: str, threads: int, peak: float) -> None:
     size = ctypes.c_int64
     for b, h, kv_h, q_len, kv_len, d, causal in ATTENTION:
-        q, k, v = (torch.randn(*s).to(DTYPES[name]) for s in ((b, h, q_len, d), (b, kv_h, kv_len, d), (b, kv_h, kv_len, d)))
+        q, k, v = (
+            torch.randn(*s).to(DTYPES[name]) for s in ((b, h, q_len, d), (b, kv_h, kv_len, d), (b, kv_h, kv_len, d))
+        )
         out = torch.empty_like(q)
         workspace = buffer(getattr(library, f"attention_workspace_{name}")(size(d), threads))
         arguments = (*map(size, (b, h, kv_h, q_len, kv_len, d)), ctypes.c_float(1 / math.sqrt(d)), causal,
@@ -102,7 +106,13 @@ def bench_attention(library: ctypes.CDLL, name: str, threads: int, peak: float) 
         torch.testing.assert_close(out, reference(), atol=0.03, rtol=0.05)
         ours, theirs = best_times(lambda c=call, a=arguments: c(*a), reference)
         flops = 4 * b * h * q_len * kv_len * d / (2 if causal else 1)
-        report(f"attention {name} B={b} H={h}/{kv_h} {q_len}x{kv_len} D={d}{' causal' if causal else ''}", ours, theirs, flops, peak)
+        report(
+            f"attention {name} B={b} H={h}/{kv_h} {q_len}x{kv_len} D={d}{' causal' if causal else ''}",
+            ours,
+            theirs,
+            flops,
+            peak,
+        )
 
 
 def main() -> None:

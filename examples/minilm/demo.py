@@ -85,9 +85,14 @@ def serve(path: Path, out: Path) -> None:
     python = home / "bin" / "python"
     if not python.exists():
         venv.create(home, with_pip=True)
-        packages = [str(ROOT / "ait_runtime"), "numpy", "tokenizers", "--no-deps", "ml_dtypes"]
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], check=True)
-    subprocess.run([python, str(HERE / "serve.py"), str(path), str(minilm.model_dir()), str(out / "embeddings.npy")], check=True)
+        pip = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
+        wheels = out / "wheels"
+        build = ["wheel", "--no-build-isolation", "--no-deps", "-w", str(wheels), str(ROOT / "ait_runtime")]
+        subprocess.run([sys.executable, *pip, *build], check=True)
+        wheel = next(wheels.glob("ait_runtime-*.whl"))
+        subprocess.run([python, *pip, "install", str(wheel), "tokenizers"], check=True)
+    command = [python, HERE / "serve.py", path, minilm.model_dir(), out / "embeddings.npy"]
+    subprocess.run([str(c) for c in command], check=True)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 from tests.frontend_torch.helpers import Input, b, f, i, u
 
+# fmt: off
 a = torch.ops.aten
 CASES: dict[str, tuple[Callable[..., Any], tuple[Input, ...]]] = {}
 
@@ -24,19 +25,20 @@ def case(name: str, fn: Callable[..., Any], *inputs: Input) -> None:
 
 X, Y, V, N, M = f("B,4"), f("B,4"), f("4"), i("B,4"), b("B,4")
 
-for op in ("abs ceil cos cosh erf exp exp2 expm1 floor frac hardsigmoid hardswish isfinite isinf isnan mish neg negative "
-           "relu round selu sgn sigmoid sign signbit silu sin sinh special_erf special_exp2 special_expm1 special_expit "
-           "square tan tanh trunc fix asinh atan positive log_sigmoid isposinf isneginf nan_to_num alias clone "
+for op in ("abs ceil cos cosh erf exp exp2 expm1 floor frac hardsigmoid hardswish isfinite isinf isnan mish neg "
+           "negative relu round selu sgn sigmoid sign signbit silu sin sinh special_erf special_exp2 special_expm1 "
+           "special_expit square tan tanh trunc fix asinh atan positive log_sigmoid isposinf isneginf nan_to_num "
+           "alias clone "
            "detach lift_fresh_copy logical_not gelu leaky_relu elu celu softplus hardtanh hardshrink softshrink "
-           "relu6 resolve_conj resolve_neg").split():  # fmt: skip
+           "relu6 resolve_conj resolve_neg").split():
     case(op, getattr(a, op), X)
 for op in "log log10 log1p log2 reciprocal rsqrt sqrt special_log1p acos asin atanh logit".split():
     case(op, getattr(a, op), u("B,4"))
 case("acosh", a.acosh, u("B,4", 1.1, 3.0))
-for op in ("add sub subtract mul multiply div divide true_divide maximum minimum atan2 hypot logaddexp copysign eq ne lt le "
-           "gt ge greater greater_equal less less_equal not_equal rsub floor_divide").split():  # fmt: skip
+for op in ("add sub subtract mul multiply div divide true_divide maximum minimum atan2 hypot logaddexp copysign eq ne "
+           "lt le gt ge greater greater_equal less less_equal not_equal rsub floor_divide").split():
     case(f"{op}.tensor", getattr(a, op), X, Y)
-for op in "add sub subtract mul multiply div divide true_divide eq ne lt le gt ge greater less rsub floor_divide".split():
+for op in "add sub subtract mul multiply div divide true_divide eq ne lt le gt ge greater rsub floor_divide".split():
     case(f"{op}.int", lambda x, y, op=op: getattr(a, op)(x, y), N, i("4", 1, 6))
     case(f"{op}.scalar", lambda x, op=op: getattr(a, op)(x, 2.5), X)
     case(f"{op}.int_scalar", lambda x, op=op: getattr(a, op)(x, 3), N)
@@ -60,7 +62,8 @@ case("div.floor", lambda x, y: torch.div(x, y, rounding_mode="floor"), X, u("4",
 case("div.trunc", lambda x, y: torch.div(x, y, rounding_mode="trunc"), X, u("4", 0.5, 2.0))
 case("div.trunc_int", lambda x, y: torch.div(x, y, rounding_mode="trunc"), i("B,4", -20, 20), i("4", 2, 6))
 case("div.floor_int", lambda x: torch.div(x, 3, rounding_mode="floor"), i("B,4", -20, 20))
-case("div.overloads", lambda x: (a.div.Scalar(x, 2), a.divide.Scalar(x, 2), a.div.Scalar_mode(x, 2, rounding_mode="floor")), X)
+case("div.overloads", lambda x: (a.div.Scalar(x, 2), a.divide.Scalar(x, 2),
+                               a.div.Scalar_mode(x, 2, rounding_mode="floor")), X)
 case("div.none", lambda x, y: torch.div(x, y, rounding_mode=None), N, i("4", 2, 6))
 for p in (2, 3, 0.5, -0.5, -1, 1, 2.5):
     case(f"pow.{p}", lambda x, p=p: torch.pow(x, p), u("B,4"))
@@ -130,12 +133,14 @@ case("squeeze", lambda x: x.squeeze(), f("4,1,6"))
 case("squeeze.dim", lambda x: x.squeeze(1), f("B,1,6"))
 case("squeeze.dims", lambda x: torch.squeeze(x, (1, 2)), f("B,1,1"))
 case("unsqueeze", lambda x: x.unsqueeze(-1)[None], X3)
-case("copies", lambda x: (a.squeeze_copy(a.unsqueeze_copy(x, 0), 0), a.view_copy(x, [-1]), a.expand_copy(x, [2, *x.shape]),
+case("copies", lambda x: (a.squeeze_copy(a.unsqueeze_copy(x, 0), 0), a.view_copy(x, [-1]),
+                          a.expand_copy(x, [2, *x.shape]),
                           a.permute_copy(x, [2, 0, 1]), a.transpose_copy(x, 0, 1), a.slice_copy(x, 1, 1, 3),
                           a.select_copy(x, 1, 2), a.alias_copy(x), a.detach_copy(x), a.unfold_copy(x, 1, 2, 1),
-                          a.diagonal_copy(x, 0, 1, 2), a.t_copy(x[0])), X3)  # fmt: skip
-case("split_copies", lambda x: (a.unbind_copy(x, 1)[2], a.split_copy(x, 2, 1)[1], a.split_with_sizes_copy(x, [1, 3], 1)[0],
-                                a.unsafe_split(x, 2, 1)[0], a.unsafe_chunk(x, 2, 1)[1]), X3)  # fmt: skip
+                          a.diagonal_copy(x, 0, 1, 2), a.t_copy(x[0])), X3)
+case("split_copies", lambda x: (a.unbind_copy(x, 1)[2], a.split_copy(x, 2, 1)[1],
+                                a.split_with_sizes_copy(x, [1, 3], 1)[0],
+                                a.unsafe_split(x, 2, 1)[0], a.unsafe_chunk(x, 2, 1)[1]), X3)
 case("reshape_alias", lambda x: a._reshape_alias(x, [24], [1]), f("4,6"))
 case("reshape_copy", lambda x: a._reshape_copy(x, [24]), f("4,6"))
 case("atleast", lambda x: (torch.atleast_1d(x), torch.atleast_2d(x), torch.atleast_3d(x)), f("4"))
@@ -192,14 +197,16 @@ case("ones", lambda x: torch.ones(x.shape[0], 2, dtype=torch.int32), X)
 case("zeros", lambda x: torch.zeros(x.shape[0], 2, dtype=torch.bool), X)
 case("likes", lambda x: (torch.ones_like(x), torch.zeros_like(x, dtype=torch.int64), a.zero(x)), X)
 case("news", lambda x: (x.new_ones(2), x.new_zeros(x.shape[0])), X)
-case("empty", lambda x: (torch.empty(x.shape[0], 0), x.new_empty(0, 2), torch.empty_like(x[:, :0]), a.empty_permuted([0, 2], [0, 1]),
-                         torch.empty_strided((0, 2), (2, 1)), x.new_empty_strided((0, 2), (2, 1))), X)  # fmt: skip
+case("empty", lambda x: (torch.empty(x.shape[0], 0), x.new_empty(0, 2), torch.empty_like(x[:, :0]),
+                         a.empty_permuted([0, 2], [0, 1]),
+                         torch.empty_strided((0, 2), (2, 1)), x.new_empty_strided((0, 2), (2, 1))), X)
 case("copy", lambda x, y: a.copy(x, y), X, f("1,4", torch.float64))
 case("arange", lambda x: torch.arange(x.shape[0]), X)
 case("arange.bounds", lambda x: torch.arange(2, 11, 3, dtype=torch.int32) + 0 * x.sum().long(), X)
 case("arange.float", lambda x: torch.arange(0.5, 2.0, 0.25) + 0 * x.sum(), X)
 case("arange.down", lambda x: torch.arange(x.shape[0] - 1, -1, -1), X)
-case("iota", lambda x: torch.ops.prims.iota(5, start=1, step=2, dtype=torch.int64, device="cpu", requires_grad=False) + 0 * x.sum(), X)
+IOTA = {"start": 1, "step": 2, "dtype": torch.int64, "device": "cpu", "requires_grad": False}
+case("iota", lambda x: torch.ops.prims.iota(5, **IOTA) + 0 * x.sum(), X)
 case("linspace", lambda x: torch.linspace(-1, 1, 7) + 0 * x.sum(), X)
 case("eye", lambda x: torch.eye(4) @ x.t(), X)
 case("eye.wide", lambda x: torch.eye(2, 4) @ x.t(), X)
@@ -217,9 +224,9 @@ case("pad.reflect", lambda x: F.pad(x, (2, 1), mode="reflect"), X3)
 case("pad.circular", lambda x: F.pad(x, (2, 1), mode="circular"), X3)
 case("pad.replicate", lambda x: F.pad(x, (2, 1, 1, 1), mode="replicate"), f("B,2,4,6"))
 case("reflection_pads", lambda x: (a.reflection_pad1d(x[0, 0], [1, 2]), a.reflection_pad2d(x[0], [1, 2, 1, 0]),
-                                   a.reflection_pad3d(x, [1, 2, 1, 0, 0, 1])), f("B,2,3,4,6"))  # fmt: skip
+                                   a.reflection_pad3d(x, [1, 2, 1, 0, 0, 1])), f("B,2,3,4,6"))
 case("replication_pads", lambda x: (a.replication_pad1d(x[0, 0], [1, 2]), a.replication_pad2d(x[0], [1, 2, 1, 0]),
-                                    a.replication_pad3d(x, [1, 2, 1, 0, 0, 1])), f("B,2,3,4,6"))  # fmt: skip
+                                    a.replication_pad3d(x, [1, 2, 1, 0, 0, 1])), f("B,2,3,4,6"))
 
 # lookups
 case("embedding", F.embedding, i("B,3", 0, 10), f("10,4"))
@@ -232,6 +239,8 @@ case("index_select", lambda x, n: x.index_select(1, n), X, i("6", 0, 4))
 case("index", lambda x, n: x[:, n], X3, i("2,5", -4, 4))
 case("index.two", lambda x, n, m: x[n, :, m], f("5,4,6"), i("B,1", 0, 5), i("2", 0, 6))
 case("unsafe_index", lambda x, n: a._unsafe_index(x, [None, n]), X, i("3", 0, 4))
+case("as_strided", lambda x: a.as_strided(x * 2, [x.shape[0], 2, 3], [4, 1, 1], 0), X)
+case("as_strided_copy", lambda x: a.as_strided_copy(x, [2, 2], [1, 2], 1), f("8"))
 case("index_put.mask", lambda x, m: torch.index_put(x, (m,), torch.tensor(7.0)), X, M)
 case("index_put.rows", lambda x, m: a._unsafe_index_put(x, [m], torch.tensor(7.0)), X, b("B"))
 case("assign.mask", lambda x, m: _assigned(x, m), X, M)
@@ -272,7 +281,8 @@ for op in "var std var_mean std_mean".split():
     case(f"{op}.dim", lambda x, op=op: getattr(torch, op)(x, 1), X3)
     case(f"{op}.correction", lambda x, op=op: getattr(torch, op)(x, dim=(1, 2), correction=0, keepdim=True), X3)
 case("vector_norm", lambda x: torch.linalg.vector_norm(x, dim=1, keepdim=True), X)
-case("vector_norm.orders", lambda x: tuple(torch.linalg.vector_norm(x, p, -1) for p in (0, 1, 3, math.inf, -math.inf)), X)
+ORDERS = (0, 1, 3, math.inf, -math.inf)
+case("vector_norm.orders", lambda x: tuple(torch.linalg.vector_norm(x, p, -1) for p in ORDERS), X)
 case("vector_norm.dtype", lambda x: torch.linalg.vector_norm(x, dtype=torch.float64), X)
 case("norm", lambda x: (a.norm.ScalarOpt_dim(x, 2, [1], True), a.norm.Scalar(x, 1)), X)
 case("normalize", lambda x: F.normalize(x, dim=-1), X)
@@ -330,7 +340,8 @@ case("group_norm", lambda x, w, c: F.group_norm(x, 2, w, c), X3, V, f("4"))
 case("native_group_norm", lambda x: torch.native_group_norm(x, None, None, x.shape[0], 4, 6, 2, 1e-5), X3)
 case("batch_norm", lambda x, m, v, w, c: F.batch_norm(x, m, v, w, c), X3, V, u("4"), f("4"), f("4"))
 case("batch_norm.batch", lambda x: F.batch_norm(x, None, None, training=True), X3)
-case("native_batch_norm", lambda x, m, v: a._native_batch_norm_legit_no_training(x, None, None, m, v, 0.1, 1e-5)[0], X3, V, u("4"))
+case("native_batch_norm",
+     lambda x, m, v: a._native_batch_norm_legit_no_training(x, None, None, m, v, 0.1, 1e-5)[0], X3, V, u("4"))
 case("native_batch_norm.batch", lambda x: a._native_batch_norm_legit.no_stats(x, None, None, True, 0.1, 1e-5)[0], X3)
 case("instance_norm", lambda x, w, c: F.instance_norm(x, weight=w, bias=c), X3, V, f("4"))
 case("instance_norm.stats", lambda x, m, v: F.instance_norm(x, m, v, use_input_stats=False), X3, V, u("4"))
@@ -342,7 +353,8 @@ case("attention.causal", lambda q, k: F.scaled_dot_product_attention(q, k, k, is
 case("attention.mask", lambda q, k, m: F.scaled_dot_product_attention(q, k, k, m), Q, K, b("B,1,5,7"))
 case("attention.bias", lambda q, k, m: F.scaled_dot_product_attention(q, k, k, m, scale=0.3), Q, K, f("5,7"))
 case("attention.gqa", lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), Q, f("B,2,7,8"))
-case("attention.flash", lambda q, k: torch._scaled_dot_product_flash_attention_for_cpu(q, k, k)[0], f("2,4,5,8"), f("2,4,7,8"))
+case("attention.flash", lambda q, k: torch._scaled_dot_product_flash_attention_for_cpu(q, k, k)[0],
+     f("2,4,5,8"), f("2,4,7,8"))
 
 
 def _assigned(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

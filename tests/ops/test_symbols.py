@@ -66,7 +66,9 @@ def test_scalar_expression_computes_what_the_reference_does(name, i):
     want = np.asarray(op.reference(*s.inputs, **op.bind(s.attrs)))
     at = {f"i{k}": a for k, a in enumerate(np.ogrid[tuple(slice(0, n) for n in want.shape)])} if want.ndim else {}
     got = Interpreter({v: arrays[v.name] for v in values if v is not None}, SIZES, at)(e)
-    assert_close(np.broadcast_to(got.astype(want.dtype), want.shape), want, s.loose, str(s))
+    with np.errstate(over="ignore"):
+        got = got.astype(want.dtype)
+    assert_close(np.broadcast_to(got, want.shape), want, s.loose, str(s))
 
 
 @cases(roles.Viewing)

@@ -15,15 +15,27 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = sorted(p.parent.name for p in ROOT.glob("ait_*/pyproject.toml"))
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
+def project(package: str) -> dict:
+    """The table ``project`` of a package here."""
+    return tomllib.loads((ROOT / package / "pyproject.toml").read_text())["project"]
+
+
 def build_wheels(projects: Iterable[Path], to: Path) -> list[Path]:
-    """Build one wheel a project, each by its own build backend."""
+    """Build one wheel a project, each by its own build backend. ``build-dir`` is scikit-build's: there it compiles what
+    changed since the last run only."""
     to.mkdir(parents=True, exist_ok=True)
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(to)]
+    options += ["--config-settings", f"build-dir={ROOT / 'out' / 'wheels' / sys.implementation.cache_tag}"]
     subprocess.run([*PIP, "wheel", *options, *map(str, projects)], check=True, stdin=subprocess.DEVNULL)
     return sorted(to.glob("*.whl"))
 
@@ -42,21 +54,33 @@ def _top_level(dist: metadata.Distribution) -> Iterator[Path]:
     return (Path(str(dist.locate_file(top))) for top in sorted(tops))
 
 
+def requirements(packages: Iterable[str]) -> tuple[set[str], set[str]]:
+    """What some packages here need but torch, directly or not: (packages here, distributions from elsewhere)."""
+    ours, others, todo = set(), set(), list(packages)
+    while todo:
+        if (package := todo.pop()) not in ours:
+            ours.add(package)
+            names = {Requirement(r).name for r in project(package)["dependencies"]} - {"torch"}
+            todo += [n.replace("-", "_") for n in names if n.startswith("ait-")]
+            others |= {n for n in names if not n.startswith("ait-")}
+    return ours, others
+
+
 class Environment:
-    """A virtual environment without access to the one that runs the tests. What ait-core requires from elsewhere is
-    linked into it rather than downloaded again."""
+    """A virtual environment without access to the one that runs the tests. What our packages require from elsewhere is
+    linked into it rather than downloaded again; all but torch, which only the torch frontend may miss."""
 
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False, symlinks=True)
         self.bin = folder / "bin"
         self.site = next((folder / "lib").glob("python*/site-packages"))
-        own = metadata.distribution("ait-core").requires or ()
-        for dist in _closure((Requirement(r).name for r in own), {}).values():
+        for dist in _closure(requirements(PACKAGES)[1], {}).values():
             for path in _top_level(dist):
                 target = self.site / path.name
                 if not target.exists():
                     target.symlink_to(path)
-        self.cache = folder / "cache"
+        self.cwd = folder / "elsewhere"
+        self.cwd.mkdir()
 
     def install(self, wheels: Iterable[Path]) -> None:
         """Install wheels as pip does from an index, but for their requirements."""
@@ -64,13 +88,12 @@ class Environment:
         subprocess.run([*PIP, "--python", str(self.bin / "python"), "install", *options, *map(str, wheels)], check=True)
 
     def run(self, *command: str, code: int = 0, **variables: str) -> str:
-        """Run a program of the environment from a directory with nothing in it; its stdout."""
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "AIT_"))}
-        where = self.cache / "cwd"
-        where.mkdir(parents=True, exist_ok=True)
+        """Run a program of the environment from a directory outside any checkout; its stdout. The cache is that of all
+        tests: what it holds was built from the very same sources and headers."""
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "AIT_")) or k == "AIT_CACHE_DIR"}
         done = subprocess.run(
-            [str(self.bin / command[0]), *command[1:]], cwd=where, text=True, capture_output=True, timeout=300,
-            env={**keep, "AIT_CACHE_DIR": str(self.cache), **variables}, check=False,
+            [str(self.bin / command[0]), *command[1:]], cwd=self.cwd, text=True, capture_output=True, timeout=300,
+            env={**keep, **variables}, check=False,
         )  # fmt: skip
         if done.returncode != code:
             pytest.fail(f"{command} returned {done.returncode}, not {code}:\n{done.stdout}\n{done.stderr}")

@@ -13,12 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import ait_core
-from tests.packaging.conftest import PACKAGES, ROOT
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib
+from tests.packaging.conftest import PACKAGES, ROOT, project
 
 SUFFIXES = {".py", ".h", ".hpp", ".cpp", ".c", ".cu"}
 
@@ -32,10 +27,6 @@ def sources(folder: str) -> list[Path]:
     return [p for f in listed if (p := ROOT / f).suffix in SUFFIXES and p.is_file()]
 
 
-def project(package: str) -> dict:
-    return tomllib.loads((ROOT / package / "pyproject.toml").read_text())["project"]
-
-
 def test_every_source_file_names_its_licence_and_stays_short():
     found = sources(".")
     assert len(found) > 50
@@ -43,10 +34,6 @@ def test_every_source_file_names_its_licence_and_stays_short():
     unlicensed = [n for n, t in texts.items() if t and "SPDX-License-Identifier: Apache-2.0" not in t[:120]]
     assert unlicensed == []
     assert {n: t.count("\n") for n, t in texts.items() if t.count("\n") > 600} == {}
-
-
-def test_the_core_stays_small():
-    assert sum(p.read_text().count("\n") for p in sources("ait_core/src")) < 6000
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -85,6 +72,8 @@ def test_headers_of_another_pack_are_required(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_examples_in_the_readme_run(package):
-    for code in re.findall(r"```python\n(.*?)```", (ROOT / package / "README.md").read_text(), re.DOTALL):
-        exec(compile(code, f"{package}/README.md", "exec"), {"__name__": "readme"})
+def test_the_examples_in_the_readme_run(package, tmp_path):
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / package / "README.md").read_text(), re.DOTALL)
+    for code in examples:
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ from ait_core.ir.dtypes import dtype
 from ait_core.ir.types import TensorType
 from ait_core.ir.views import Expand, Permute, Reshape, Slice
 
+
 # fmt: off
 @pointwise("tiny.add", commutative=True)
 def add(x, y): return x + y

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import click
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from ait_core.build.cache import Cache
 from ait_core.cli import MODULES, main
+from ait_core.cli._output import table
 from tests.plugins.conftest import op_source
 
 COMMANDS = """
@@ -108,6 +110,23 @@ def test_plugins_commands_run_and_are_listed(site):
     unknown = run("no-such", "--json")
     assert unknown.exit_code == run("no-such").exit_code == 2
     assert "No such command 'no-such'" in json.loads(unknown.stdout)["error"]["message"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_tables_are_for_terminals(monkeypatch):
+    def draw(stream: io.StringIO) -> str:
+        monkeypatch.setattr("sys.stdout", stream)
+        table(("name", "count"), [("[red]a[/red]", 1), ("b", 22)])
+        return stream.getvalue()
+
+    assert draw(io.StringIO()) == "name\tcount\n[red]a[/red]\t1\nb\t22\n"
+    drawn = draw(Terminal())
+    assert "[red]a[/red]" in drawn
+    assert "\t" not in drawn
 
 
 def test_every_command_documents_itself_and_has_json():

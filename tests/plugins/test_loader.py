@@ -37,7 +37,7 @@ HOOKS = {
     "role": ("ait_ops", "from ait_core.declare.op import Op; return [Op('a.b', (), (), 'fast', len, len)]",
              "ait_ops returned a broken op, 'a.b': its role is 'fast', which is none of ait_core.declare.roles."),
     "header": ("ait_kernels",
-               "from ait_core.declare.kernel import Kernel; return [Kernel('k', 'a.b', 'cpu', len, headers=('x/y.h',))]",
+               "from ait_core.declare.kernel import Kernel; return [Kernel('k', 'a.b', 'c', len, headers=('x/y.h',))]",
                "The header 'x/y.h' of its kernel 'k' is in no include directory of a loaded plugin."),
 }  # fmt: skip
 BROKEN |= {

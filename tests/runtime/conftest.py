@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ait_core.runtime import FLAGS, INCLUDE_DIR, LINK_FLAGS, SOURCES
-from ait_core.runtime.artifact import seal
-from ait_core.runtime.weights_file import write_weights
+from ait_runtime import FLAGS, INCLUDE_DIR, LINK_FLAGS, SOURCES
+from ait_runtime.artifact import seal
+from ait_runtime.weights_file import write_weights
 from tests.runtime.toy import TOY_MANIFEST, quoted, run, toy_block, toy_weights
 
 MODELS = Path(__file__).parent / "models"

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from ait_core.errors import ArtifactError
-from ait_core.runtime import artifact
-from ait_core.runtime.artifact import read_artifact, seal
-from ait_core.runtime.model import load
+from ait_runtime import artifact
+from ait_runtime.artifact import read_artifact, seal
+from ait_runtime.model import load
 from tests.runtime.toy import quoted, run, toy_block, toy_weights
 
 

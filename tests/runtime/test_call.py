@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from ait_core.errors import AITError, DTypeError, FaultError, InputError, ShapeError
-from ait_core.runtime.model import load
+from ait_runtime.model import load
 from tests.runtime.toy import toy_inputs, toy_reference, toy_weights
 
 
@@ -51,7 +51,7 @@ def test_first_tensor_decides_the_kind(model):
 
 def test_runtime_imports_no_torch(toy):
     code = (
-        "import sys, numpy as np; from ait_core.runtime.model import load; "
+        "import sys, numpy as np; from ait_runtime.model import load; "
         f"load({str(toy)!r})(np.ones((1, 1, 4), np.float32), np.zeros(1, np.int64), np.ones(1, np.float32)); "
         "assert 'torch' not in sys.modules"
     )
@@ -200,7 +200,7 @@ def test_torch_subclass(identity):
 def test_no_copy_of_contiguous_inputs(identity):
     """A copy of 256 MB would show in the peak memory of the process."""
     code = (
-        "import resource, numpy as np; from ait_core.runtime.model import load; "
+        "import resource, numpy as np; from ait_runtime.model import load; "
         f"m = load({str(identity)!r}); x = np.ones(64 << 20, np.float32); out = np.ones_like(x); "
         "m(x[:8], out=out[:8]); "
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; m(x, out=out); "

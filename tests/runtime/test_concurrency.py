@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ait_core.runtime.model import load
+from ait_runtime.model import load
 from tests.runtime.toy import toy_inputs, toy_reference, toy_weights
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ait_core.errors import InputError, OutOfMemoryError, ShapeError
-from ait_core.runtime.model import DimInfo, Model, TensorInfo, load
+from ait_runtime.model import DimInfo, Model, TensorInfo, load
 from tests.runtime.toy import quoted, toy_block, toy_inputs, toy_weights
 
 
@@ -78,7 +78,7 @@ def test_out_of_memory(build, tmp_path):
     path = build(tmp_path / "toy.so", "toy.cpp", defines, toy_block(toy_weights()))
     code = (
         "import resource, numpy as np\n"
-        "from ait_core.runtime.model import load\n"
+        "from ait_runtime.model import load\n"
         "from ait_core.errors import OutOfMemoryError\n"
         f"m, n, a = load({str(path)!r}), 8 << 20, lambda *s: np.zeros(s, np.float32)\n"
         "x, i, f, out = a(n, 1, 4), np.zeros(n, np.int64), a(n), (a(n, 1, 4), a(n, 1, 4), a())\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ait_core.runtime import INCLUDE_DIR
+from ait_runtime import INCLUDE_DIR
 from tests.runtime.toy import run
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ait_core.errors import InputError, WeightsError
-from ait_core.runtime.model import load
-from ait_core.runtime.weights_file import write_weights
+from ait_runtime.model import load
+from ait_runtime.weights_file import write_weights
 from tests.runtime.toy import toy_inputs, toy_reference, toy_weights
 
 

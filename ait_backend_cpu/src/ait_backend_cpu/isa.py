@@ -74,4 +74,5 @@ def flags(target: Target) -> list[str]:
     level, *extra = target.name.removeprefix("cpu:").split("+")
     if level not in LEVELS:
         return []
-    return [f"-march={level}", *(f for e in extra for f in EXTENSIONS[e][1])]
+    wide = ["-mprefer-vector-width=512"] if level == "x86-64-v4" else []
+    return [f"-march={level}", *wide, *(f for e in extra for f in EXTENSIONS[e][1])]

@@ -21,7 +21,7 @@ def measure(threads: int) -> Mapping[str, float]:
     """``{"flops": FLOP/s in float32, "bytes_per_second": read + written}`` with so many threads; takes about a second."""
     with tempfile.TemporaryDirectory() as tmp:
         lib = Path(tmp) / "peak.so"
-        flags = [*toolchain.FLAGS, *isa.flags(isa.parse("")), "-shared"]
+        flags = [*toolchain.FLAGS, *isa.flags(isa.parse("")), f"-I{SOURCE.parent / 'include'}", "-shared"]
         subprocess.run([toolchain.find(), *flags, str(SOURCE), "-o", str(lib)], check=True, capture_output=True)
         found = ctypes.CDLL(str(lib))
         found.ait_peak_flops.restype = found.ait_peak_bytes.restype = ctypes.c_double

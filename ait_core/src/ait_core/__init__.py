@@ -26,21 +26,21 @@ from ait_core.errors import (
 )
 
 if TYPE_CHECKING:
-    from ait_core.api import compile, explain
+    from ait_core.api import compile, plan
     from ait_core.ir.dims import dim
     from ait_core.ir.graph import Graph, Value, constant, input
     from ait_core.plugins.hooks import hookimpl
     from ait_core.plugins.namespace import ops
     from ait_core.plugins.registry import Registry, registry
-    from ait_core.runtime.model import Model, load
+    from ait_runtime.model import Model, load
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "compile": "ait_core.api",
-    "explain": "ait_core.api",
-    "load": "ait_core.runtime.model",
-    "Model": "ait_core.runtime.model",
+    "plan": "ait_core.api",
+    "load": "ait_runtime.model",
+    "Model": "ait_runtime.model",
     "Graph": "ait_core.ir.graph",
     "Value": "ait_core.ir.graph",
     "input": "ait_core.ir.graph",
@@ -55,7 +55,7 @@ _LAZY = {
 __all__ = [
     "AITError", "ArtifactError", "CompileError", "DTypeError", "FaultError", "Graph", "GraphError", "InputError",
     "InternalError", "Model", "PluginError", "Registry", "ShapeError", "ToolchainError", "UnsupportedError", "Value",
-    "WeightsError", "__version__", "compile", "constant", "dim", "explain", "hookimpl", "input", "load", "ops",
+    "WeightsError", "__version__", "compile", "constant", "dim", "hookimpl", "input", "load", "ops", "plan",
     "registry",
 ]  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ait.compile`` and ``ait.explain``: from whatever a frontend understands to a callable model."""
+"""``ait.compile`` and ``ait.plan``: from whatever a frontend understands to a callable model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ait_core.ir.graph import Graph
 from ait_core.plugins.registry import Registry, registry
 
 if TYPE_CHECKING:
-    from ait_core.runtime.model import Model
+    from ait_runtime.model import Model
 
 
 @dataclass
@@ -128,7 +128,7 @@ def compile(  # noqa: A001
 
 def _load(built: Built, source: ModelSource, threads: int | None) -> Model:
     """Load what was built; weights that are not inside come from memory."""
-    from ait_core.runtime.model import Model
+    from ait_runtime.model import Model
 
     if source.manifest["embedded"]:
         return Model(built.library, threads=threads)

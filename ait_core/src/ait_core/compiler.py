@@ -20,6 +20,7 @@ from ait_core.fuse.groups import Fuser, is_loop
 from ait_core.fuse.horizontal import merge_contractions
 from ait_core.fuse.place import Placement, Placer
 from ait_core.fuse.prepare import expand_contractions
+from ait_core.fuse.work import group_work
 from ait_core.ir.graph import Graph, Node
 from ait_core.ir.verify import verify
 from ait_core.passes.pipeline import Record, pass_names, run_passes
@@ -148,10 +149,9 @@ def build(plan: Plan, registry: Registry, *, manifest: Mapping[str, Any] | None 
     source = build_model(plan.graph, plan.placement, plan.run, plan.load, plan.target.isa, described)
     source.manifest["embedded"] = embed = embed and source.weights_bytes <= EMBED_LIMIT
     digest = hashlib.sha256()
-    for offset, v in source.weights:
-        array = v.constant.array  # type: ignore[union-attr]
-        digest.update(f"{offset} {v.dtype} {array.shape} {v.constant.parameter}".encode())  # type: ignore[union-attr]
-        digest.update(_bytes(array))
+    for (offset, v), entry in zip(source.weights, source.manifest["constants"], strict=True):
+        entry["sha256"] = hashlib.sha256(_bytes(v.constant.array)).hexdigest()  # type: ignore[union-attr]
+        digest.update(f"{offset} {entry}".encode())
     builder = Builder(toolchain, [*plan.backend.includes(), *registry.includes], embed=embed, jobs=jobs, keep=keep,
                       progress=progress)  # fmt: skip
     return builder.build(source, digest.hexdigest()), source
@@ -179,7 +179,11 @@ def describe(plan: Plan, registry: Registry) -> dict[str, Any]:
         "inputs": tensors((v.name, v) for v in plan.graph.inputs),
         "outputs": tensors(plan.graph.outputs.items()),
         "dims": {s.name: [s.lo, s.hi] for s in plan.graph.symbols},
-        "kernels": [{"group": x.group.name, "ops": x.group.ops, "function": x.function} for x in plan.run],
-    }
+        "kernels": [
+            {"group": x.group.name, "ops": x.group.ops, "function": x.function,
+             "flops": None if w.flops is None else dims.text(w.flops), "bytes": dims.text(w.bytes)}
+            for x in plan.run for w in [group_work(x.group, plan.fuser)]
+        ],
+    }  # fmt: skip
 
 

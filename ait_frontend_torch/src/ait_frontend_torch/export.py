@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -29,8 +31,11 @@ def split_inputs(example_inputs: Any, example_kwargs: Mapping[str, Any] | None) 
         args = tuple(example_inputs)
     else:
         args = () if example_inputs is None else (example_inputs,)
-    to_torch = lambda x: torch.as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x  # noqa: E731
-    return pytree.tree_map(to_torch, args), pytree.tree_map(to_torch, kwargs)
+    return pytree.tree_map(_to_torch, (args, kwargs))
+
+
+def _to_torch(x: Any) -> Any:
+    return torch.as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 def export(module: torch.nn.Module, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any,
@@ -40,17 +45,19 @@ def export(module: torch.nn.Module, args: tuple, kwargs: dict[str, Any], dynamic
     Raises:
         UnsupportedError: with torch's reason if the module cannot be captured.
     """
-    if dtype is not None:
-        cast = lambda x: x.to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x  # noqa: E731
-        args, kwargs = pytree.tree_map(cast, args), pytree.tree_map(cast, kwargs)
-    with eval_mode(module), cast_to(module, dtype), torch.no_grad(), _quiet():
+
+    def cast(x: Any) -> Any:
+        return x.to(dtype) if dtype and isinstance(x, torch.Tensor) and x.is_floating_point() else x
+
+    args, kwargs = pytree.tree_map(cast, (args, kwargs))
+    with eval_mode(module), cast_to(module, dtype), torch.no_grad(), _no_fused_transformer(), _quiet():
         try:
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
         except Exception as e:
             raise UnsupportedError(
-                f"torch.export cannot capture {type(module).__name__}:\n\n{_reason(e)}\n\nThe forward must run with the "
-                "example inputs, take the same path for all inputs of the given shapes (no Python branches on tensor "
-                "values), and every size in dynamic_shapes must really be free."
+                f"torch.export cannot capture {type(module).__name__}:\n\n{_reason(e)}\n\nThe forward must run with "
+                "the example inputs, take the same path for all inputs of the given shapes (no Python branches on "
+                "tensor values), and every size in dynamic_shapes must really be free."
             ) from e
 
 
@@ -61,8 +68,7 @@ def decompose(program: ExportedProgram, targets: Iterable[Any]) -> ExportedProgr
     Raises:
         UnsupportedError: with torch's reason if a decomposition fails.
     """
-    core = torch.export.default_decompositions().materialize()
-    known = {**torch._decomp.decomposition_table, **core}
+    known = torch.export.default_decompositions().materialize()
     table = {op: known[op] for op in targets if op in known}
     with torch.no_grad(), _quiet():
         try:
@@ -72,15 +78,34 @@ def decompose(program: ExportedProgram, targets: Iterable[Any]) -> ExportedProgr
 
 
 def _reason(e: Exception) -> str:
-    """The text of torch's error without its internal frames."""
-    text = str(e).strip() or repr(e)
+    """The text of torch's error without its advice to debug torch."""
+    text = (str(e).strip() or repr(e)).partition("The error above occurred when calling torch.export")[0].strip()
     return f"{type(e).__name__}: {text[:4000]}"
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """torch.export warns about its own deprecated internals; nothing in there is for the user."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
+def _no_fused_transformer() -> Iterator[None]:
+    """torch.nn's transformer layers spell out their ops instead of calling one kernel that nothing can decompose."""
+    enabled = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
         yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(enabled)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what is not for the user: warnings of torch.export about its own deprecated internals, and the whole
+    graph so far, which it prints when it fails."""
+    printed, graph = io.StringIO(), ""
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(printed):
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    except UnsupportedError as e:
+        graph = str(getattr(e.__cause__, "partial_fx_graph", ""))
+        raise
+    finally:
+        sys.stderr.write(printed.getvalue().replace(graph, ""))

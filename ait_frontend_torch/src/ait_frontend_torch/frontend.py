@@ -15,13 +15,13 @@ from torch.utils import _pytree as pytree
 
 from ait_core.declare.frontend import Imported
 from ait_core.declare.rule import Lowering
-from ait_core.declare.signature import Signature, Structured, Tree
+from ait_runtime.signature import Signature, Structured, Tree
 from ait_core.errors import DTypeError, InputError, UnsupportedError
 from ait_core.ir import dims
 from ait_core.ir.graph import Graph, Value
 from ait_frontend_torch import source, structure
 from ait_frontend_torch.export import decompose, export, split_inputs
-from ait_frontend_torch.importer import Importer, Problem
+from ait_frontend_torch.importer import Importer, Problem, Refused
 from ait_frontend_torch.symbols import Symbols
 from ait_frontend_torch.tensors import identity, torch_dtype
 
@@ -41,8 +41,12 @@ class TorchImported(Imported):
         return [v.constant.parameter for v in self.graph.constants if v.constant and v.constant.parameter]
 
     def adapt(self, model: Callable[..., Any]) -> Structured:
-        leaves = Signature({**self.signature.data, "result": {"kind": "tuple", "items": _leaves(self.signature.data["result"])}})
-        build = lambda outputs, inputs: pytree.tree_unflatten(leaves.unflatten(outputs, inputs), self.out_spec)  # noqa: E731
+        flat = {"kind": "tuple", "items": _leaves(self.signature.data["result"])}
+        leaves = Signature({**self.signature.data, "result": flat})
+
+        def build(outputs: Mapping[str, Any], inputs: Sequence[Any]) -> Any:
+            return pytree.tree_unflatten(leaves.unflatten(outputs, inputs), self.out_spec)
+
         return Structured(model, self.signature, open=structure.open_node, build=build)
 
 
@@ -91,8 +95,9 @@ def import_module(
 
 def _lower(program: ExportedProgram, forward: Any, dynamic_shapes: Any, lowerings: Mapping[str, Lowering],
            name: str) -> TorchImported:  # fmt: skip
-    constants: dict[tuple, Value] = {}
+    constants: dict[tuple, Any] = {}
     before: Counter[str] | None = None
+    declined: dict[str, str] = {}
     for _ in range(ROUNDS):
         _no_mutation(program, name)
         described = structure.arguments(program, forward)
@@ -105,8 +110,9 @@ def _lower(program: ExportedProgram, forward: Any, dynamic_shapes: Any, lowering
         if found == before:
             break
         before = found
+        declined |= {p.target: p.reason for p in importer.problems if isinstance(p.error, Refused)}
         program = decompose(program, [p.node.target for p in importer.problems])
-    raise UnsupportedError(_report(importer.problems, name))
+    raise UnsupportedError(_report(importer.problems, declined, name))
 
 
 def _finish(program: ExportedProgram, importer: Importer, symbols: Symbols, described: dict[str, Any],
@@ -133,7 +139,7 @@ def _finish(program: ExportedProgram, importer: Importer, symbols: Symbols, desc
 def _canonical_names(program: ExportedProgram, importer: Importer) -> None:
     """Tied weights go by the first of their names in the state dict, however the exporter met them."""
     for fqn, tensor in reversed(program.state_dict.items()):
-        value = importer._constants.get(identity(tensor))
+        _, value = importer._constants.get(identity(tensor), (None, None))
         if value is not None and value.constant.parameter is not None:
             value.name = fqn
             value.constant = type(value.constant)(value.constant.array, fqn)
@@ -158,12 +164,12 @@ def _no_mutation(program: ExportedProgram, name: str) -> None:
     inputs = list(signature.user_inputs_to_mutate.values())
     if written or inputs:
         raise UnsupportedError(
-            f"{name} writes to its {'buffers ' + ', '.join(written) if written else 'inputs ' + ', '.join(inputs)} when "
-            "it runs. A compiled model keeps no state between calls: pass the state as an input and return the new one."
+            f"{name} writes to its {'buffers' if written else 'inputs'} {', '.join(written or inputs)} when it runs. "
+            "A compiled model keeps no state between calls: pass the state as an input and return the new one."
         )
 
 
-def _report(problems: Sequence[Problem], name: str) -> str:
+def _report(problems: Sequence[Problem], declined: Mapping[str, str], name: str) -> str:
     groups: dict[tuple[str, str], list[Problem]] = {}
     for p in problems:
         groups.setdefault((p.target, p.reason), []).append(p)
@@ -174,6 +180,8 @@ def _report(problems: Sequence[Problem], name: str) -> str:
         lines += [f"      {place}" for place in places[:SHOWN]]
         if len(places) > SHOWN:
             lines.append(f"      ... and {len(places) - SHOWN} more places")
+    rest = {t: reason for t, reason in declined.items() if t not in {p.target for p in problems}}
+    lines += [f"\n  {t} was decomposed by torch because {reason}" for t, reason in rest.items()]
     lines.append("\nInstall a pack that lowers them (`ait plugins` shows what is installed), write a lowering (see "
                  "docs/lowerings.md; one function an op), or express the model without them.")  # fmt: skip
     return "\n".join(lines)

@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -38,18 +39,28 @@ class Refused(UnsupportedError):
 class Context:
     """What a lowering gets as ``ctx``: the node's result types as torch has them, and a way to decline.
 
-    Lowerings receive graph values for tensors, ints or sympy sizes for ints, ``DType`` for dtypes, tuples for lists, and
-    None for devices, layouts and memory formats; positional arguments come in the order of torch's schema, and only
+    Lowerings receive graph values for tensors, ints or sympy sizes for ints, ``DType`` for dtypes, tuples for lists,
+    and None for devices, layouts and memory formats; positional arguments come in the order of torch's schema, and only
     keyword-only ones by name. They return a value, or a tuple where torch returns several.
     """
 
     target: str
-    types: tuple[TensorType, ...]
+    _node: torch.fx.Node
+    _infer: Callable[[], tuple[TensorType, ...]]
+
+    @cached_property
+    def types(self) -> tuple[TensorType, ...]:
+        """dtypes and shapes of the results."""
+        return self._infer()
 
     @property
     def type(self) -> TensorType:
         """dtype and shape of the (first) result."""
         return self.types[0]
+
+    def is_contiguous(self, argument: int) -> bool:
+        """Whether the tensor given as a positional argument lies row-major without gaps in torch's memory."""
+        return self._node.args[argument].meta["val"].is_contiguous()
 
     def error(self, reason: str) -> None:
         """Say that this use of the op cannot be lowered: torch's decomposition is tried, and ``reason`` is reported if
@@ -63,7 +74,11 @@ class Problem:
 
     node: torch.fx.Node
     target: str
-    reason: str = ""
+    error: UnsupportedError
+
+    @property
+    def reason(self) -> str:
+        return str(self.error)
 
 
 _FAILED = object()
@@ -76,7 +91,7 @@ class Importer:
         self.program, self.symbols, self.lowerings = program, symbols, lowerings
         self.problems: list[Problem] = []
         self.inputs: dict[str, Value] = {}
-        self._constants: dict[tuple, Value] = constants
+        self._constants: dict[tuple, tuple[torch.Tensor, Value]] = constants
         self._known: set[int] = set()
 
     def run(self) -> list[Any]:
@@ -117,9 +132,10 @@ class Importer:
         if key not in self._constants:
             array = share(tensor, name)
             kind = TensorType(ait_dtype(tensor.dtype), array.shape)
-            self._constants[key] = Value(name, kind, constant=Constant(array, name if parameter else None))
-        self._known.add(id(self._constants[key]))
-        return self._constants[key]
+            made = Value(name, kind, constant=Constant(array, name if parameter else None))
+            self._constants[key] = (tensor, made)  # a key means something only as long as its tensor lives
+        self._known.add(id(self._constants[key][1]))
+        return self._constants[key][1]
 
     def _type(self, tensor: torch.Tensor) -> TensorType:
         return TensorType(ait_dtype(tensor.dtype), tuple(self.symbols.dim(s) for s in tensor.shape))
@@ -134,11 +150,12 @@ class Importer:
             if node in live:
                 live.update(node.all_input_nodes)
             elif isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable:
-                self.problems.append(Problem(node, target_name(node.target), "it writes in place"))
+                self.problems.append(Problem(node, target_name(node.target), UnsupportedError("it writes in place")))
         for node in module.graph.nodes:
             if node in live and node not in env and node.op != "output":
-                failed = any(env.get(n) is _FAILED for n in node.all_input_nodes)
-                env[node] = _FAILED if failed else self._guard(node, lambda node: self._node(module, node, env))
+                failed = any(env[n] is _FAILED for n in node.all_input_nodes)
+                made = self._guard(node, lambda n, f=failed: self._lowering(n) if f else self._node(module, n, env))
+                env[node] = _FAILED if failed else made
         made = torch.fx.map_arg(output.args[0], lambda n: env[n])
         return None if any(m is _FAILED for m in made) else list(made)
 
@@ -147,28 +164,24 @@ class Importer:
         try:
             return make(node)
         except UnsupportedError as e:
-            self.problems.append(Problem(node, target_name(node.target), str(e)))
+            self.problems.append(Problem(node, target_name(node.target), e))
             return _FAILED
 
     def _node(self, module: torch.fx.GraphModule, node: torch.fx.Node, env: Mapping[torch.fx.Node, Any]) -> Any:
+        lowering = self._lowering(node)
+        seen, name = node.meta.get("val"), target_name(node.target)
         if node.op == "get_attr":
             found = operator.attrgetter(node.target)(module)
             return self._constant(found, node.target, parameter=False) if isinstance(found, torch.Tensor) else found
         if node.target is operator.getitem:
             return env[node.args[0]][node.args[1]]
-        seen = node.meta.get("val")
-        if isinstance(seen, (int, torch.SymInt)) and not isinstance(seen, bool):
-            return self.symbols.dim(seen)
-        name = target_name(node.target)
         if name in _INLINE:
             return self._inline(node, _INLINE[name], env)
-        lowering = self.lowerings.get(name) or self.lowerings.get(name.rpartition(".")[0])
         if lowering is None:
-            raise UnsupportedError("")
+            return self.symbols.dim(seen)
         many = seen if isinstance(seen, (tuple, list)) else (seen,)
-        types = tuple(self._type(t) for t in many if isinstance(t, torch.Tensor))
         args, kwargs = self._arguments(node, env)
-        ctx = Context(name, types)
+        ctx = Context(name, node, lambda: tuple(self._type(t) for t in many if isinstance(t, torch.Tensor)))
         try:
             inspect.signature(lowering.fn).bind(ctx, *args, **kwargs)
         except TypeError as e:
@@ -183,6 +196,22 @@ class Importer:
         self._label(node, made)
         return made
 
+    def _lowering(self, node: torch.fx.Node) -> Lowering | None:
+        """The lowering of the node's op, None if it needs none.
+
+        Raises:
+            UnsupportedError: if there is none.
+        """
+        seen = node.meta.get("val")
+        own = node.op == "get_attr" or node.target is operator.getitem or target_name(node.target) in _INLINE
+        if own or (isinstance(seen, (int, torch.SymInt)) and not isinstance(seen, bool)):
+            return None
+        name = target_name(node.target)
+        found = self.lowerings.get(name) or self.lowerings.get(name.rpartition(".")[0])
+        if found is None:
+            raise UnsupportedError("")
+        return found
+
     def _inline(self, node: torch.fx.Node, skip: int, env: Mapping[torch.fx.Node, Any]) -> Any:
         """A region that only switches gradients or autocast off is part of the graph around it."""
         if skip == 4 and node.args[2]:
@@ -194,10 +223,10 @@ class Importer:
         return _FAILED if made is None else tuple(made)
 
     def _arguments(self, node: torch.fx.Node, env: Mapping[torch.fx.Node, Any]) -> tuple[list[Any], dict[str, Any]]:
-        if not isinstance(node.target, torch._ops.OpOverload):
-            return [self._convert(a, env) for a in node.args], {k: self._convert(v, env) for k, v in node.kwargs.items()}
         args: list[Any] = [self._convert(a, env) for a in node.args]
         named = dict(node.kwargs)
+        if not isinstance(node.target, torch._ops.OpOverload):
+            return args, {k: self._convert(v, env) for k, v in named.items()}
         kwargs: dict[str, Any] = {}
         for i, a in enumerate(node.target._schema.arguments):
             if a.kwarg_only:
@@ -225,7 +254,8 @@ class Importer:
             want = self._type(tensor)
             if not isinstance(value, Value) or value.dtype != want.dtype or not _agree(value.shape, want.shape):
                 got = value.type if isinstance(value, Value) else type(value).__name__
-                raise InternalError(f"The lowering of {node.target} gives {got} where torch has {want}{source.at(node)}.")
+                where = source.describe(node)
+                raise InternalError(f"The lowering of {node.target} gives {got} where torch has {want}: {where}")
 
     def _label(self, node: torch.fx.Node, made: Any) -> None:
         """Name the new nodes after the module they came from, and note the line in the user's source."""
@@ -252,11 +282,11 @@ def target_name(target: Any) -> str:
 
 
 def _agree(a: dims.Shape, b: dims.Shape) -> bool:
-    """Whether two shapes are equal for some sizes of their dims, which catches what is provably or nearly surely not."""
+    """Whether two shapes are equal for some sizes of their dims: forms may differ, so equality cannot be proven."""
     if len(a) != len(b):
         return False
-    symbols = dims.symbols((*a, *b))
-    probes = [{s: min(max(s.lo, 7 + 4 * i), s.hi) for i, s in enumerate(sorted(symbols, key=str))}, {s: s.hi for s in symbols}]
+    symbols = sorted(dims.symbols((*a, *b)), key=str)
+    probes = [{s: min(max(s.lo, 7 + 4 * i), s.hi) for i, s in enumerate(symbols)}, {s: s.hi for s in symbols}]
     return all(_at(x, p) == _at(y, p) for x, y in zip(a, b, strict=True) for p in probes)
 
 

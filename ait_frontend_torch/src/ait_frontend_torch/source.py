@@ -38,11 +38,6 @@ def label(node: torch.fx.Node) -> str:
     return f"{path}_{re.sub(r'_[0-9]+$', '', node.name)}" if path else node.name
 
 
-def at(node: torch.fx.Node) -> str:
-    found = frame(node)
-    return f" at {found[0]}:{found[1]}" if found else ""
-
-
 def describe(node: torch.fx.Node) -> str:
     """For messages: module, file, line and code."""
     found, path = frame(node), module_path(node)

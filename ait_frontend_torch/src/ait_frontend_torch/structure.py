@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind
 from torch.utils import _pytree as pytree
 
-from ait_core.declare.signature import Tree
+from ait_runtime.signature import Tree
 from ait_core.errors import UnsupportedError
 
 
 def arguments(program: ExportedProgram, forward: Callable | None) -> dict[str, Any]:
     """The arguments' half of a signature. ``forward`` is what the user calls; None for a program that was exported
     elsewhere, whose arguments are then named as torch named them. Tensors are named as the program's placeholders."""
-    leaves = iter(_leaf(u) for u in program.graph_signature.user_inputs)
+    specs = program.graph_signature.input_specs
+    leaves = iter([_leaf(s.arg) for s in specs if s.kind is InputKind.USER_INPUT])
     args_spec, kwargs_spec = program.call_spec.in_spec.children()
     args = [encode(s, leaves) for s in args_spec.children()]
     kwargs = dict(zip(kwargs_spec.context, (encode(s, leaves) for s in kwargs_spec.children()), strict=True))
@@ -44,8 +47,8 @@ def arguments(program: ExportedProgram, forward: Callable | None) -> dict[str, A
     return {"arguments": bound, "positional": positional, "varargs": varargs, "varkw": varkw}
 
 
-def _leaf(user_input: Any) -> Tree:
-    return {"tensor": user_input} if isinstance(user_input, str) else constant(user_input)
+def _leaf(argument: Any) -> Tree:
+    return constant(argument.value) if isinstance(argument, ConstantArgument) else {"tensor": argument.name}
 
 
 def constant(value: Any) -> Tree:
@@ -61,10 +64,10 @@ def encode(spec: pytree.TreeSpec, leaves: Iterator[Tree]) -> Tree:
     kind, context = spec.type, spec.context
     if kind in (tuple, list):
         return {"kind": kind.__name__, "items": items}
-    if issubclass(kind, dict) and kind.__module__ in ("builtins", "collections"):
-        keys = context[1] if kind.__name__ == "defaultdict" else context
+    if kind in (dict, OrderedDict, defaultdict):
+        keys = context[1] if kind is defaultdict else context
         return {"kind": "dict", "keys": [_key(k) for k in keys], "items": items}
-    cls = context if isinstance(context, type) else kind  # the pytree of a named tuple keeps its class as context
+    cls = context if kind is namedtuple else kind
     return {"kind": "object", "class": f"{cls.__module__}:{cls.__qualname__}", "keys": _keys(cls, context, len(items)),
             "items": items}  # fmt: skip
 

@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 
-from ait_core.declare.signature import Tree
+from ait_runtime.signature import Tree
 from ait_core.errors import UnsupportedError
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim, DimSymbol
@@ -96,9 +96,10 @@ class Symbols:
         found = self._ranges[symbol]
         # torch traces as if no size were 0 or 1 and so reports hints from 2 up; AIT specialises on neither, so an
         # explicit lower bound of a hint holds, as it does for a named dim
-        lo = getattr(given, "min", None)
+        explicit = getattr(given, "min", None)
+        lo = found.lower if explicit is None or found.lower > 2 else explicit
         hi = int(found.upper) if isinstance(found.upper, (int, sympy.Integer)) else 1 << 31
-        return dims.dim(name, int(found.lower if lo is None else lo), min(hi, 1 << 31))
+        return dims.dim(name, int(lo), min(hi, 1 << 31))
 
 
 def _specs(arguments: Mapping[str, Tree], dynamic_shapes: Any) -> Iterator[tuple[str, Any]]:

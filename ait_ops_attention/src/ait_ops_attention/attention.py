@@ -62,7 +62,15 @@ def _attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | N
         return np.matmul(weights / np.where(total == 0, 1.0, total), v).astype(out)
 
 
-@opaque("attention.scaled_dot_product", infer=_attention_type, reference=_attention)
+def _flops(q: TensorType, k: TensorType, v: TensorType, mask: TensorType | None = None, *, causal: bool = False,
+           **attrs: object) -> dims.Dim:  # fmt: skip
+    """Of the two products; half of them where a causal mask hides half of the scores."""
+    pairs = dims.prod((*q.shape[:-1], k.shape[-2]))
+    pairs = dims.ceil_div(pairs, 2) if causal and dims.same(q.shape[-2], k.shape[-2]) else pairs
+    return dims.prod((2, pairs, q.shape[-1] + v.shape[-1]))
+
+
+@opaque("attention.scaled_dot_product", infer=_attention_type, reference=_attention, flops=_flops)
 def scaled_dot_product(q, k, v, mask=None, *, scale: float | None = None, causal: bool = False):
     """``softmax(scale * q @ k.T + mask) @ v`` over the last two axes, ``scale`` being ``1 / sqrt(d)`` unless given.
 

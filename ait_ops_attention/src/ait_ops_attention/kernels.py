@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from ait_core.declare.kernel import Absorbs, Kernel, KernelBuilder
+from ait_core.declare.kernel import THREADS, Absorbs, Kernel, KernelBuilder
 from ait_core.ir import dims
-from ait_core.ir.dims import DimSymbol, Shape
+from ait_core.ir.dims import Shape
 from ait_core.ir.graph import Node
-
-THREADS = DimSymbol("threads", 1, 1024)
-
 
 def _four(shape: Shape) -> Shape:
     """[..., heads, length, dim] with the leading axes as one batch."""
@@ -67,6 +64,9 @@ def accepts(node: Node, target) -> str | None:
     lead = [x.shape[:-3] for x in (q, key, v)]
     if not all(dims.same_shape(s, lead[0]) for s in lead):
         return "leading axes broadcast"
+    mask = node.inputs[3]
+    if mask is not None and mask.type.rank > 4 and not dims.same_shape(mask.shape[:-3], q.shape[:-3]):
+        return "several leading axes of the mask broadcast"
     return None
 
 

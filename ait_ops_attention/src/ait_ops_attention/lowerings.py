@@ -34,6 +34,14 @@ def _spread(x: Value, shape: dims.Shape) -> Value:
 
 
 @lowering("torch", "aten._scaled_dot_product_flash_attention_for_cpu")
-def flash_attention(ctx: Any, q: Value, k: Value, v: Value, dropout_p: float = 0.0, is_causal: bool = False,
-                    attn_mask: Value | None = None, scale: float | None = None) -> tuple[Value | None, ...]:  # fmt: skip
+def flash_attention(
+    ctx: Any,
+    q: Value,
+    k: Value,
+    v: Value,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    attn_mask: Value | None = None,
+    scale: float | None = None,
+) -> tuple[Value | None, ...]:
     return attention[0].fn(ctx, q, k, v, attn_mask, dropout_p, is_causal, scale), None

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from ait_core.declare.kernel import Absorbs, Kernel, KernelBuilder
+from ait_core.declare.kernel import THREADS, Absorbs, Kernel, KernelBuilder
 from ait_core.ir import dims
-from ait_core.ir.dims import Dim, DimSymbol, Shape
+from ait_core.ir.dims import Dim, Shape
+from ait_core.ir.dtypes import DType
 from ait_core.ir.graph import Node
-
-THREADS = DimSymbol("threads", 1, 1024)
-
 
 def problem(node: Node) -> tuple[Dim, Dim, Dim, Dim]:
     """(batch, M, N, K) as the kernel walks it: with one matrix B for all, leading axes of A are rows."""
@@ -30,11 +28,11 @@ def _round_up(n: Dim, to: int) -> Dim:
     return dims.ceil_div(n, to) * to
 
 
-def workspace_bytes(n: Dim, k: Dim, itemsize: int, strided_b: bool, rowwise: bool, scratch_floats: Dim) -> Dim:
+def workspace_bytes(n: Dim, k: Dim, dtype: DType, strided_b: bool, rowwise: bool, scratch_floats: Dim) -> Dim:
     """Twin of ``workspace_bytes`` in ``schedule.h``."""
-    e = max(4, itemsize)
+    e = max(4, dtype.itemsize)
     each = 128 * (_round_up(k, 32) + 32) * e + 128 * 48 * e + 256
-    each += 48 * _round_up(k, 32) * e if strided_b else 0
+    each += (strided_b + (dtype.name == "float16")) * 48 * _round_up(k, 32) * e
     each += 128 * _round_up(n, 16) * e + 4 * scratch_floats if rowwise else 0
     return THREADS * each + 64
 
@@ -43,17 +41,17 @@ def render(k: KernelBuilder) -> None:
     """``gemm<T>(shape, A, B, epilogue, workspace, threads)`` with B packed at load time if it is a weight."""
     batch, m, n, depth = problem(k.node)
     t = k.ctype("a")
-    itemsize = k.node.inputs[0].dtype.itemsize
+    dtype = k.node.inputs[0].dtype
     packed = k.is_constant("b") and batch == 1
     if packed:
-        nbytes = _round_up(depth, 32) * _round_up(n, 16) * itemsize + 64
+        nbytes = _round_up(depth, 32) * _round_up(n, 16) * dtype.itemsize + 64
         data = k.packed("b", nbytes, f"ait_ops_gemm::pack_b<{t}>(dst, src, strides[1], strides[2], "
                                      f"{k.size(depth)}, {k.size(n)}, threads);")  # fmt: skip
         b = f"ait_ops_gemm::PackedMatrix{{{data}, 0}}"
     else:
         b = f"ait_ops_gemm::Matrix<{t}>{{{k.pointer('b')}, {', '.join(k.strides('b'))}}}"
     floats = dims.floor_div(k.scratch_bytes(), 4)
-    workspace = k.workspace(workspace_bytes(n, depth, itemsize, not packed, k.rowwise, floats))
+    workspace = k.workspace(workspace_bytes(n, depth, dtype, not packed, k.rowwise, floats))
     a = f"ait_ops_gemm::Matrix<{t}>{{{k.pointer('a')}, {', '.join(k.strides('a'))}}}"
     out = k.writer((batch, m, n))
     sizes = ", ".join(k.size(s) for s in (batch, m, n, depth))

@@ -27,11 +27,17 @@ def product(a: Value, b: Value) -> Value:
     return p.matvec(a, b) if b.type.rank == 1 else p.matmul(a, b)
 
 
-@lowering("torch", "aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot", "aten.vdot", "aten.inner", "aten.linalg_matmul")
+@lowering("torch", "aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot", "aten.vdot", "aten.linalg_matmul")
 def matmul(ctx: Any, a: Value, b: Value) -> Value:
     if ctx.type.dtype.name == "bool":
         ctx.error("products of truth values are not defined")
     return fit(ctx, product(a, b))
+
+
+@lowering("torch", "aten.inner")
+def inner(ctx: Any, a: Value, b: Value) -> Value:
+    """Sums of products over the last axes of both."""
+    return matmul[0].fn(ctx, a, t.transpose(b) if b.type.rank == 2 else b)
 
 
 @lowering("torch", "aten.outer", "aten.ger")

@@ -72,7 +72,9 @@ def rms_norm(ctx: Any, x: Value, shape: tuple, weight: Value | None = None, eps:
 
 
 @lowering("torch", "aten._fused_rms_norm")
-def fused_rms_norm(ctx: Any, x: Value, shape: tuple, weight: Value | None, eps: float | None) -> tuple[Value | None, ...]:
+def fused_rms_norm(
+    ctx: Any, x: Value, shape: tuple, weight: Value | None, eps: float | None
+) -> tuple[Value | None, ...]:
     axes, eps = tuple(range(x.type.rank - len(shape), x.type.rank)), _rms_eps(x, eps)
     rstd = t.rsqrt(t.add(t.mean(t.square(wide(x)), axes=axes, keepdim=True), eps))
     return fit_all(ctx, (n.rms_norm(x, weight, axes=len(shape), eps=eps), rstd))

@@ -95,7 +95,8 @@ def _group_norm(x, weight=None, bias=None, *, groups, eps=1e-5):
     def fn(v, w, b):
         n, c, *rest = v.shape
         y = _ref_standardise(v.reshape(n, groups, c // groups, *rest), tuple(range(2, v.ndim + 1)), eps)
-        return _ref_affine(y.reshape(v.shape), *(None if p is None else p.reshape(c, *(1,) * len(rest)) for p in (w, b)))
+        lifted = (None if p is None else p.reshape(c, *(1,) * len(rest)) for p in (w, b))
+        return _ref_affine(y.reshape(v.shape), *lifted)
 
     return exact(fn, x, weight, bias)
 

@@ -164,7 +164,7 @@ def repeat_interleave(at, x, *, repeats: int, dim: int):
 def _unfold_type(x: TensorType, *, dim: int, size: int, step: int) -> TensorType:
     axis = x.axis(dim)
     if size < 0 or step < 1 or not dims.at_least(x.shape[axis], size):
-        raise GraphError(f"unfold needs windows that fit axis {axis} of {x} and a step of 1 or more; got {size}, {step}.")
+        raise GraphError(f"unfold needs windows that fit axis {axis} of {x} and a positive step; got {size}, {step}.")
     count = dims.floor_div(x.shape[axis] - size, step) + 1
     return x.of_shape((*x.shape[:axis], count, *x.shape[axis + 1 :], size))
 

@@ -44,26 +44,27 @@ struct Store {
 };
 
 template <class T, bool Zero, class Score>
-void run(const Case& c, const T* q, const T* k, const T* v, const Score& score, ait::compute_t<T>* out, std::uint8_t* visits) {
+void run(const Case& c, const T* q, const T* k, const T* v, const Score& score, ait::compute_t<T>* out,
+         std::uint8_t* visits) {
   Guarded<T> qc(q, c.q_extent), kc(k, c.k_extent), vc(v, c.v_extent);
   const auto view = [](const T* data, const index_t* s) { return Tensor4<T>{data, s[0], s[1], s[2], s[3]}; };
   Guarded<char> workspace(nullptr, workspace_bytes<T>(c.qk_dim, c.v_dim, int(c.threads)));
   attention<T, Zero>({c.batch, c.heads, c.kv_heads, c.q_len, c.kv_len, c.qk_dim, c.v_dim},
-                     {float(c.scale), c.causal != 0, c.causal_offset}, view(qc.data, c.q_strides), view(kc.data, c.k_strides),
-                     view(vc.data, c.v_strides), score, Store<ait::compute_t<T>>{out, visits, c.heads, c.q_len, c.v_dim},
-                     workspace.data, int(c.threads));
+                     {float(c.scale), c.causal != 0, c.causal_offset}, view(qc.data, c.q_strides),
+                     view(kc.data, c.k_strides), view(vc.data, c.v_strides), score,
+                     Store<ait::compute_t<T>>{out, visits, c.heads, c.q_len, c.v_dim}, workspace.data, int(c.threads));
 }
 
-#define ATTENTION(name, T)                                                                                          \
-  extern "C" void attention_##name(const Case* c, const T* q, const T* k, const T* v, const float* mask,            \
-                                   ait::compute_t<T>* out, std::uint8_t* visits) {                                  \
-    if (mask && c->zero_if_masked) {                                                                                \
-      run<T, true>(*c, q, k, v, Mask{mask, c->heads, c->q_len, c->kv_len}, out, visits);                            \
-    } else if (mask) {                                                                                              \
-      run<T, false>(*c, q, k, v, Mask{mask, c->heads, c->q_len, c->kv_len}, out, visits);                           \
-    } else {                                                                                                        \
-      run<T, true>(*c, q, k, v, IdentityScore{}, out, visits);                                                      \
-    }                                                                                                               \
+#define ATTENTION(name, T)                                                                               \
+  extern "C" void attention_##name(const Case* c, const T* q, const T* k, const T* v, const float* mask, \
+                                   ait::compute_t<T>* out, std::uint8_t* visits) {                       \
+    if (mask && c->zero_if_masked) {                                                                     \
+      run<T, true>(*c, q, k, v, Mask{mask, c->heads, c->q_len, c->kv_len}, out, visits);                 \
+    } else if (mask) {                                                                                   \
+      run<T, false>(*c, q, k, v, Mask{mask, c->heads, c->q_len, c->kv_len}, out, visits);                \
+    } else {                                                                                             \
+      run<T, true>(*c, q, k, v, IdentityScore{}, out, visits);                                           \
+    }                                                                                                    \
   }
 
 ATTENTION(f32, float)

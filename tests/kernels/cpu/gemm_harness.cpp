@@ -68,14 +68,14 @@ void run(const Case& c, const T* a, const T* b, const Epi& epi, index_t scratch)
   gemm<T>(shape, A, PackedMatrix{packed.data, B.batch_stride == 0 ? 0 : bytes}, epi, workspace.data, threads);
 }
 
-#define GEMM(name, T)                                                                                          \
-  extern "C" void gemm_##name(const Case* c, const T* a, const T* b, acc_t<T>* out, std::uint8_t* visits) {    \
-    using Acc = acc_t<T>;                                                                                      \
-    if (c->rowwise) {                                                                                          \
-      run(*c, a, b, CentreRows<Acc>{out, visits, c->m, c->n}, c->n + 1);                                       \
-    } else {                                                                                                   \
-      run(*c, a, b, Store<Acc>{out, visits, c->m, c->n}, 0);                                                   \
-    }                                                                                                          \
+#define GEMM(name, T)                                                                                       \
+  extern "C" void gemm_##name(const Case* c, const T* a, const T* b, acc_t<T>* out, std::uint8_t* visits) { \
+    using Acc = acc_t<T>;                                                                                   \
+    if (c->rowwise) {                                                                                       \
+      run(*c, a, b, CentreRows<Acc>{out, visits, c->m, c->n}, c->n + 1);                                    \
+    } else {                                                                                                \
+      run(*c, a, b, Store<Acc>{out, visits, c->m, c->n}, 0);                                                \
+    }                                                                                                       \
   }
 
 GEMM(bf16, ait::bf16)

@@ -91,7 +91,9 @@ def test_unary_float_is_within_ulps(build, isa, name):
 def test_unary_double_is_libm(build, name):
     x = np.concatenate([np.random.default_rng(1).uniform(-3, 3, 1000), SPECIALS.astype(np.float64)])
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(_call(getattr(build("math_harness.cpp", "native"), f"{name}_f64"), x), UNARY[name][0](x), 1e-13)
+        np.testing.assert_allclose(
+            _call(getattr(build("math_harness.cpp", "native"), f"{name}_f64"), x), UNARY[name][0](x), 1e-13
+        )
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -107,12 +109,21 @@ def test_pow(build, isa):
 
 @pytest.mark.parametrize(
     ("name", "reference"),
-    [("min", np.minimum), ("max", np.maximum), ("fmod", np.fmod), ("remainder", np.remainder), ("floor_div", np.floor_divide)],
+    [
+        ("min", np.minimum),
+        ("max", np.maximum),
+        ("fmod", np.fmod),
+        ("remainder", np.remainder),
+        ("floor_div", np.floor_divide),
+    ],
 )
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_binary_float_matches_numpy(build, name, reference, dtype):
     x, y = (g.ravel() for g in np.meshgrid(SPECIALS, SPECIALS))
-    x, y = x.astype({"f32": np.float32, "f64": np.float64}[dtype]), y.astype({"f32": np.float32, "f64": np.float64}[dtype])
+    x, y = (
+        x.astype({"f32": np.float32, "f64": np.float64}[dtype]),
+        y.astype({"f32": np.float32, "f64": np.float64}[dtype]),
+    )
     with np.errstate(all="ignore"):
         expected = reference(x, y)
     got = _call(getattr(build("math_harness.cpp", "native"), f"{name}_{dtype}"), x, y)
@@ -128,7 +139,9 @@ def test_binary_integer_matches_python(build, dtype):
     with np.errstate(all="ignore"):
         for name, reference in [("min", np.minimum), ("max", np.maximum), ("remainder", np.remainder), ("fmod", np.fmod),
                                 ("floor_div", np.floor_divide)]:  # fmt: skip
-            np.testing.assert_array_equal(_call(getattr(library, f"{name}_{suffix}"), x, y), reference(x, y), err_msg=name)
+            np.testing.assert_array_equal(
+                _call(getattr(library, f"{name}_{suffix}"), x, y), reference(x, y), err_msg=name
+            )
         positive = y >= 0
         expected = [(pow(int(a), int(b), 2**64) + 2**63) % 2**64 - 2**63 for a, b in zip(x[positive], y[positive])]
         got = _call(getattr(library, f"pow_{suffix}"), x[positive], y[positive])
@@ -163,7 +176,9 @@ def test_casts(build):
     x = np.array([0.0, -0.0, 1.9, -1.9, 0.3, np.nan, 1e6, -7.5], np.float32)
     np.testing.assert_array_equal(_call(library.cast_f32_bool, x, dtype=np.bool_), x != 0)
     finite = x[~np.isnan(x)]
-    np.testing.assert_array_equal(_call(library.cast_f32_i32, finite, dtype=np.int32), np.trunc(finite).astype(np.int32))
+    np.testing.assert_array_equal(
+        _call(library.cast_f32_i32, finite, dtype=np.int32), np.trunc(finite).astype(np.int32)
+    )
     half = np.array([1.5, 65504, -0.1, np.inf], np.float16)
     got = _call(library.cast_f16_bf16, half, dtype=np.uint16).view(ml_dtypes.bfloat16)
     np.testing.assert_array_equal(got, half.astype(np.float32).astype(ml_dtypes.bfloat16))
@@ -179,7 +194,9 @@ def test_classify(build):
     np.testing.assert_array_equal(larger, np.where(x > 0, x, 0))
 
 
-@pytest.mark.parametrize(("n", "grain", "threads"), [(0, 1, 2), (1, 1, 3), (7, 3, 3), (100, 1, 2), (100, 100, 2), (5, 0, 3)])
+@pytest.mark.parametrize(
+    ("n", "grain", "threads"), [(0, 1, 2), (1, 1, 3), (7, 3, 3), (100, 1, 2), (100, 100, 2), (5, 0, 3)]
+)
 def test_parallel_for_covers_each_index_once(build, n, grain, threads):
     visits = np.zeros(max(n, 1), np.int32)
     largest = build("math_harness.cpp", "native").visit(

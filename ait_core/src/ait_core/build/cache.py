@@ -49,9 +49,27 @@ class Cache:
         path = self.path(key, suffix)
         try:
             os.utime(path)
+        except PermissionError:
+            pass  # somebody else's cache, which may be read
         except OSError:
             return None
-        return path
+        return path if path.exists() else None
+
+    def take(self, key: str, suffix: str, target: Path) -> bool:
+        """Put the entry at ``target``, where no clearing of the cache can reach it; False if there is none."""
+        path = self.get(key, suffix)
+        if path is None:
+            return False
+        try:
+            os.link(path, target)
+        except FileNotFoundError:
+            return False
+        except OSError:  # another file system
+            try:
+                shutil.copyfile(path, target)
+            except FileNotFoundError:
+                return False
+        return True
 
     def put(self, key: str, suffix: str, file: Path) -> Path:
         """Store a copy of ``file``.
@@ -73,7 +91,7 @@ class Cache:
     def entries(self) -> list[Entry]:
         """All entries, least recently used first."""
         found = []
-        for path in self.dir.glob("??/*"):
+        for path in self.dir.glob("??/[!.]*"):  # dot files are being written
             try:
                 stat = path.stat()
             except OSError:

@@ -21,8 +21,8 @@ from ait_core.build.cache import Cache, copy_atomically
 from ait_core.codegen.model import ModelSource
 from ait_core.declare.backend import Toolchain
 from ait_core.errors import CompileError, ToolchainError
-from ait_core.runtime import FLAGS as RUNTIME_FLAGS
-from ait_core.runtime import INCLUDE_DIR, LINK_FLAGS, SOURCES
+from ait_runtime import FLAGS as RUNTIME_FLAGS
+from ait_runtime import INCLUDE_DIR, LINK_FLAGS, SOURCES
 
 PRIVATE = SOURCES[0].parent  # headers that only the runtime's own sources include
 EMBED_LIMIT = 2_000_000_000  # bytes; larger weights always lie beside the library
@@ -70,7 +70,6 @@ class Builder:
         self.toolchain, self.embed, self.keep, self.progress = toolchain, embed, keep, progress
         self.includes = [INCLUDE_DIR, *includes]
         self.jobs = jobs or len(os.sched_getaffinity(0))
-        self.link_flags = [*toolchain.link_flags, *LINK_FLAGS]
         self.objects, self.models = Cache("objects"), Cache("models")
 
     def build(self, model: ModelSource, weights_digest: str) -> Built:
@@ -81,7 +80,7 @@ class Builder:
             AITError: if the disk is full or not writable.
         """
         from ait_core.codegen.model import manifest_text
-        from ait_core.runtime.artifact import seal
+        from ait_runtime.artifact import seal
 
         embed = self.embed and model.weights_bytes > 0
         manifest = manifest_text(model.manifest)
@@ -90,6 +89,7 @@ class Builder:
         runtime = {f"runtime_{p.name}": p for p in SOURCES}
         headers = headers_digest(self.includes)
         private = headers_digest([PRIVATE])
+        exports = (PRIVATE / "exports.map").read_text()
         keys: dict[str, str] = {}
         for name, text in sources.items():
             flags = self._flags(name == "model.cpp")
@@ -97,29 +97,30 @@ class Builder:
         order = [*runtime, *sources]  # the runtime's objects come first on the link line
         for name, path in runtime.items():
             keys[name] = _digest(path.read_bytes(), headers, private, self.toolchain.identity, *self._flags(True))
-        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *self.link_flags)
+        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *self.toolchain.link_flags, *LINK_FLAGS, exports)
 
         if self.keep is not None:
             self._write_tree(self.keep, model, sources, runtime, embed, order)
         found = self.models.get(model_key, ".so")
         if found is not None:
             return Built(found, 0)
-        with tempfile.TemporaryDirectory(prefix="ait-build-") as tmp:
-            where = Path(tmp)
-            missing = [n for n in keys if self.objects.get(keys[n], ".o") is None]
-            try:
+        try:
+            with tempfile.TemporaryDirectory(prefix="ait-build-") as tmp:
+                where = Path(tmp)
+                missing = [n for n in order if not self.objects.take(keys[n], ".o", where / f"{n}.o")]
                 self._write_tree(where, model, sources, runtime, embed, missing)
-            except OSError as e:
-                raise CompileError(f"Cannot write the sources to {where}: {e.strerror or e}. Free some space or set TMPDIR.") from e
-            if missing:
-                self._ninja(where, [f"{n}.o" for n in missing])
-            for n in missing:
-                self.objects.put(keys[n], ".o", where / f"{n}.o")
-            linked = where / "model.so"
-            inputs = [str(where / f"{n}.o") if n in missing else str(self.objects.path(keys[n], ".o")) for n in order]
-            self._link(where, inputs, embed, linked)
-            seal(linked, manifest)
-            path = self.models.put(model_key, ".so", linked)
+                if missing:
+                    self._ninja(where, [f"{n}.o" for n in missing])
+                for n in missing:
+                    self.objects.put(keys[n], ".o", where / f"{n}.o")
+                self._link(where, [f"{n}.o" for n in order], embed)
+                seal(where / "model.so", manifest)
+                path = self.models.put(model_key, ".so", where / "model.so")
+        except OSError as e:
+            raise CompileError(
+                f"The build could not write its files: {e.strerror or e} ({e.filename or tempfile.gettempdir()}). "
+                "Free some space, or set TMPDIR to a directory with room that may be written."
+            ) from e
         self.objects.trim()
         self.models.trim()
         return Built(path, len(missing))
@@ -144,7 +145,7 @@ class Builder:
                     v.constant.array.tofile(f)  # type: ignore[union-attr]
                 f.truncate(model.weights_bytes)
             (where / "weights.S").write_text(
-                ".section .rodata\n.global ait_weights\n.hidden ait_weights\n.balign 64\nait_weights:\n"
+                ".section .lrodata,\"a\",@progbits\n.global ait_weights\n.hidden ait_weights\n.balign 64\nait_weights:\n"
                 '.incbin "weights.bin"\n.section .note.GNU-stack,"",%progbits\n'
             )
         quote = _ninja_quote
@@ -154,11 +155,12 @@ class Builder:
             f"includes = {' '.join('-I' + quote(str(i)) for i in self.includes)}",
             f"flags = {' '.join(map(quote, self._flags(False)))}",
             f"baseline = {' '.join(map(quote, self._flags(True)))}",
-            f"link = {' '.join(map(quote, self.link_flags))}",
+            f"link = {' '.join(map(quote, self.toolchain.link_flags))}",
+            f"runtime_link = {' '.join(map(quote, LINK_FLAGS))}",
             "rule kernel\n  command = $cxx $flags $includes -c $in -o $out\n  description = $in",
             "rule runtime\n  command = $cxx $baseline $includes -c $in -o $out\n  description = $in",
             "rule weights\n  command = $cxx -c $in -o $out",
-            "rule library\n  command = $cxx $link $in -o $out",
+            "rule library\n  command = $cxx $link $in -o $out $runtime_link",
         ]
         for name in compile_:
             rule = "kernel" if name in sources and name != "model.cpp" else "runtime"
@@ -185,11 +187,12 @@ class Builder:
         if process.wait() != 0:
             raise self._failure("".join(output), where)
 
-    def _link(self, where: Path, objects: list[str], embed: bool, linked: Path) -> None:
+    def _link(self, where: Path, objects: list[str], embed: bool) -> None:
         if embed:
             self._run([self.toolchain.compiler, "-c", "weights.S", "-o", "weights.o"], where)
             objects = [*objects, "weights.o"]
-        self._run([self.toolchain.compiler, *self.link_flags, *objects, "-o", str(linked)], where)
+        link = [*self.toolchain.link_flags, *objects, "-o", "model.so", *LINK_FLAGS]
+        self._run([self.toolchain.compiler, *link], where)
 
     def _run(self, command: list[str], where: Path) -> None:
         done = subprocess.run(command, cwd=where, capture_output=True, text=True)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: JSON for programs, tables and progress for people at a terminal, plain lines otherwise."""
+"""What commands print: JSON for programs, tables for people at a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -44,22 +43,6 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for row in rows:
         shown.add_row(*(Text(str(c)) for c in row))  # Text: names are not markup
     Console().print(shown)
-
-
-@contextlib.contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
-    """A bar of ``total`` steps on stderr while the block runs, if that is a terminal; call what it gives once a step,
-    with a word on what comes next."""
-    if not sys.stderr.isatty() or click.get_current_context().meta.get(WANTS_JSON):
-        yield lambda note: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(what), total=total)
-        yield lambda note: bar.update(task, advance=1, description=escape(f"{what}: {note}"))
 
 
 def size(nbytes: float) -> str:

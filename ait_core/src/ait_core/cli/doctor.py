@@ -27,7 +27,7 @@ def core_checks() -> Iterator[Check]:
                 "AIT needs Python 3.10 or newer.")  # fmt: skip
     yield Check("ait-core", True, f"{ait_core.__version__} ({Path(ait_core.__file__).parent})")
     for what, module, fix in (
-        ("runtime binding", "ait_core._runtime", "It was not built: pip install --force-reinstall ait-core"),
+        ("runtime binding", "ait_runtime._native", "It was not built: pip install --force-reinstall ait-core"),
         ("ninja", "ninja", "pip install ninja"),
     ):
         found = importlib.util.find_spec(module)

@@ -14,6 +14,7 @@ import sympy
 from ait_core.codegen import loops
 from ait_core.codegen.cpp import ELEMENT, ROW, Block, Emitter, Site, indent, linear
 from ait_core.declare.backend import Backend, Target
+from ait_core.declare.kernel import THREADS
 from ait_core.errors import InternalError
 from ait_core.fuse.groups import Fuser, Group, epilogue, natural_anchor, param_name
 from ait_core.fuse.lower import Lowerer
@@ -25,8 +26,6 @@ from ait_core.ir.graph import Node, Value
 from ait_core.ir.index import Affine, var
 from ait_core.ir.layout import Layout
 from ait_core.ir.views import Reshape
-
-THREADS = dims.DimSymbol("threads", 1, 1024)  # in workspace sizes: the threads a run may use
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ait_core.fuse.place import Buffer, Placement
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim
 from ait_core.ir.graph import Graph, Value
-from ait_core.plan.arena import Request, aligned, plan
+from ait_core.plan.arena import Request, plan
 
 _ENUM = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "boolean"}  # fmt: skip
@@ -59,7 +59,7 @@ def cstring(text: str) -> str:
     out = []
     for byte in text.encode("utf-8", "surrogatepass"):
         c = chr(byte)
-        out.append(c if c.isalnum() or c in " _-.,:;+*/()[]{}<>=#%&|!^~@$'" else f"\\{byte:03o}")
+        out.append(c if byte < 128 and (c.isalnum() or c in " _-.,:;+*/()[]{}<>=#%&|!^~$'") else f"\\{byte:03o}")
     return '"' + "".join(out) + '"'
 
 
@@ -100,12 +100,12 @@ class _Tables:
 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
-    """The manifest as the artifact carries it."""
-    return json.dumps(manifest, sort_keys=True, ensure_ascii=True)
+    """The manifest as the artifact carries it. The order of keys counts: that of the arguments is the call's."""
+    return json.dumps(manifest, ensure_ascii=True)
 
 
 def _comment(text: str) -> str:
-    return "".join(c if c.isalnum() or c in " _.+-" else "_" for c in text)
+    return "".join(c if c.isascii() and (c.isalnum() or c in " _.+-") else "_" for c in text)
 
 
 def place_memory(run: list[Launch], load: list[Launch]) -> tuple[Dim, int]:
@@ -117,14 +117,13 @@ def place_memory(run: list[Launch], load: list[Launch]) -> tuple[Dim, int]:
                 r = requests.setdefault(p.buffer, Request(p.buffer, i, i))
                 r.last = i
     arena = plan(list(requests.values()))
-    derived = 0
-    seen: set[Buffer] = set()
-    for launch in [*load, *run]:
+    kept: dict[Buffer, Request] = {}  # what only the load-time program needs gives its room back to it
+    for i, launch in enumerate([*load, *run]):
         for p in launch.pointers:
-            if p.buffer.space == "derived" and p.buffer not in seen:
-                seen.add(p.buffer)
-                p.buffer.offset = derived
-                derived += int(aligned(p.buffer.nbytes))  # type: ignore[arg-type]
+            if p.buffer.space == "derived":
+                r = kept.setdefault(p.buffer, Request(p.buffer, i, i))
+                r.last = i if i < len(load) else len(load) + len(run)
+    derived = int(plan(list(kept.values())))  # type: ignore[arg-type]
     return arena, derived
 
 
@@ -160,7 +159,10 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
         constants.append(f"{{{cstring(name)}, DType::{_ENUM[v.dtype.name]}, {a.ndim}, constant{i}_shape, {at}u, {a.nbytes}u}}")
     arena_id = t.exprs.id(arena)
     functions = list(dict.fromkeys(x.function for x in [*load, *run]))
-    manifest = {**manifest, "peak_bytes": peak(arena), "derived_bytes": derived, "weights_bytes": offset}
+    described = [{"name": constant_name(v, i), "dtype": str(v.dtype), "shape": list(v.shape), "bytes": v.type.nbytes}
+                 for i, (_, v) in enumerate(weights)]  # fmt: skip
+    manifest = {**manifest, "constants": described, "peak_bytes": peak(arena), "derived_bytes": derived,
+                "weights_bytes": offset}  # fmt: skip
     lines = [
         "// The model as tables: what to call, with what, in which order.",
         '#include "ait/program.h"',

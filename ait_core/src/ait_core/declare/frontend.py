@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ait_core.declare.rule import Lowering
-from ait_core.declare.signature import Signature, Structured
+from ait_runtime.signature import Signature, Structured
 
 if TYPE_CHECKING:
     from ait_core.ir.graph import Graph

@@ -18,6 +18,7 @@ from ait_core.declare import roles
 from ait_core.declare.roles import Role
 from ait_core.errors import GraphError
 from ait_core.ir import dims, dtypes
+from ait_core.ir.dims import Dim
 from ait_core.ir.types import TensorType, broadcast
 
 OP_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
@@ -47,7 +48,8 @@ class Op:
 
     ``infer(*types, **attrs)`` gives the result type (or a sequence of them); ``reference(*arrays, **attrs)`` computes
     the truth with NumPy. Optional operands that are absent are passed as ``None``. ``commutative`` lets rules match
-    the first two operands in either order.
+    the first two operands in either order. ``flops(*types, **attrs)`` counts the arithmetic of an op that only a kernel
+    template can compute, for ``ait bench``; that of other ops follows from their roles.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Op:
     reference: Callable[..., Any]
     doc: str = ""
     commutative: bool = False
+    flops: Callable[..., Dim] | None = None
 
     def __post_init__(self) -> None:
         if not OP_NAME.fullmatch(self.name):
@@ -113,9 +116,10 @@ def signature(fn: Callable, skip: int = 0) -> tuple[tuple[Param, ...], tuple[Att
     return tuple(params), tuple(attrs)
 
 
-def _make(name: str, fn: Callable, role: Role, infer, reference, skip: int = 0, commutative: bool = False) -> Op:
+def _make(name: str, fn: Callable, role: Role, infer, reference, skip: int = 0, commutative: bool = False,
+          flops: Callable[..., Dim] | None = None) -> Op:  # fmt: skip
     params, attrs = signature(fn, skip)
-    return Op(name, params, attrs, role, infer, reference, inspect.getdoc(fn) or "", commutative)
+    return Op(name, params, attrs, role, infer, reference, inspect.getdoc(fn) or "", commutative, flops)
 
 
 def pointwise(name: str, *, result: str | Callable = "promote", commutative: bool = False) -> Callable[[Callable], Op]:
@@ -338,9 +342,10 @@ def composite(
     return wrap
 
 
-def opaque(name: str, *, infer: roles.InferFn, reference: Callable) -> Callable[[Callable], Op]:
+def opaque(name: str, *, infer: roles.InferFn, reference: Callable,
+           flops: Callable[..., Dim] | None = None) -> Callable[[Callable], Op]:  # fmt: skip
     """Declare an op that only kernel templates can compute; the function is the signature and the documentation."""
-    return lambda fn: _make(name, fn, roles.Opaque(), infer, reference)
+    return lambda fn: _make(name, fn, roles.Opaque(), infer, reference, flops=flops)
 
 
 def ops_in(*modules: ModuleType) -> list[Op]:

@@ -43,9 +43,12 @@ def merge_contractions(graph: Graph) -> Graph:
                 sets.setdefault((a, n.op, tuple(sorted(n.attrs.items())), b.dtype), []).append(n)  # type: ignore[union-attr]
     replaced: dict[Value, Value] = {}
     for (a, op, attrs, _), nodes in sets.items():
-        if len(nodes) < 2:
-            continue
         branches = [_follow(n, users, outputs, constants) for n in nodes]
+        # A slice that is an output would have to be copied there, which costs more than the merge saves.
+        branches = [b for b in branches if not _escapes(b.tail(len(b.chain)), users, outputs)]
+        if len(branches) < 2:
+            continue
+        nodes = [b.node for b in branches]
         length = _alike(branches)
         sizes = [n.output.shape[-1] for n in nodes]
         merged = op(a, _join_weights([n.inputs[1] for n in nodes]), **dict(attrs))  # type: ignore[misc]
@@ -79,6 +82,13 @@ def _follow(node: Node, users, outputs: set[Value], constants: set[Value]) -> _B
         branch.chain.append((user, at))
         v = user.output
     return branch
+
+
+def _escapes(v: Value, users, outputs: set[Value]) -> bool:
+    """Whether a value or a view of it is an output of the graph."""
+    return v in outputs or any(
+        _escapes(user.output, users, outputs) for user, _ in users.get(v, ()) if isinstance(user.op.role, roles.Viewing)
+    )
 
 
 def _alike(branches: list[_Branch]) -> int:

@@ -172,19 +172,12 @@ class Placer:
                 stack += v.node.operands
 
     def _copy(self, v: Value, buffer: Buffer, layout: Layout, before: Group | None, why: str, dtype=None) -> Value:
-        node = Node(copy, (v,), {}, f"{v.name}_copy")
-        if dtype is not None:
-            node.output.type = node.output.type.of_dtype(dtype)
-        group = Group(-1, nodes=[node], load_time=buffer.space == "derived", outputs=[node.output])
         at = self.out.order.index(before) if before in self.out.order else len(self.out.order)
-        if before is not None and group.load_time != before.load_time:
+        if before is not None and (buffer.space == "derived") != before.load_time:
             at = next((i for i, g in enumerate(self.out.order) if not g.load_time), len(self.out.order))
-        self.out.order.insert(at, group)
+        group = add_copy(self.out, self.fuser, v, Place(buffer, layout), at, why, dtype)
         self._note_reads(group)
-        self.fuser.of[node] = group
-        self.out.copies.append((v.name, why))
-        self._put(node.output, buffer, layout)
-        return node.output
+        return group.outputs[0]
 
     def _operands(self) -> None:
         """Template operands read through a pointer need a layout that strides can say."""
@@ -204,6 +197,21 @@ class Placer:
                 why = f"the template {g.kernel.name} reads {param_name(g.anchor, i)} through strides"  # type: ignore[union-attr]
                 buffer = self._buffer(v, load)
                 self.out.operand[g.anchor, i] = self._copy(v, buffer, Layout.contiguous(v.shape), g, why)
+
+
+def add_copy(placement: Placement, fuser: Fuser, v: Value, to: Place, at: int, why: str, dtype=None) -> Group:
+    """A group, ``at``-th in the order, that copies ``v`` to a place, and what for (``ait explain`` shows it)."""
+    node = Node(copy, (v,), {}, f"{v.name}_copy")
+    if dtype is not None:
+        node.output.type = node.output.type.of_dtype(dtype)
+    group = Group(-1, nodes=[node], load_time=to.buffer.space == "derived", outputs=[node.output])
+    placement.order.insert(at, group)
+    fuser.of[node] = group
+    placement.copies.append((v.name, why))
+    placement.places[node.output] = to
+    if to.buffer not in placement.buffers:
+        placement.buffers.append(to.buffer)
+    return group
 
 
 def _pull(layout: Layout, steps: list[tuple[View, Shape]]) -> Layout | None:

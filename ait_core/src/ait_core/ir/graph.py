@@ -250,10 +250,15 @@ class Graph:
 
     def substitute(self, instead: Mapping[Value, Value]) -> Graph:
         """A new graph with values replaced by others of the same types. These may be made of replaced values, which
-        are then replaced in turn, but a value may not be needed for its own replacement."""
+        are then replaced in turn.
+
+        Raises:
+            InternalError: if a value is needed for its own replacement.
+        """
         if not instead:
             return self
         done: dict[Value, Value] = {}
+        entered: set[Value] = set()
 
         def ready(v: Value) -> Value | None:
             return done.get(v) if v.node or v in instead else v
@@ -263,8 +268,11 @@ class Graph:
             v = stack[-1]
             needs = [instead[v]] if v in instead else v.node.operands if v.node else []
             pending = [] if ready(v) else [o for o in needs if ready(o) is None]
-            stack.extend(pending)
             if pending:
+                if v in entered:
+                    raise InternalError(f"{v!r} is needed for its own replacement.")
+                entered.add(v)
+                stack.extend(pending)
                 continue
             stack.pop()
             if ready(v):

@@ -30,8 +30,7 @@ def is_pointwise(node: Node | None) -> bool:
 def expression(node: Node, inputs: Sequence[Value | None], leaf: Callable[[Value], Expr]) -> Expr:
     """One element of a pointwise node's result in terms of its operands' elements, in the types that its reference
     computes in, rounded to the dtype of the result, and simplified."""
-    types = [v.type for v in inputs if v is not None]
-    wide = promote_types(types).compute
+    wide = _promoted(inputs).compute
     args = []
     for v in inputs:
         e = None if v is None else leaf(v)
@@ -74,7 +73,7 @@ class Pointwises:
             source = _read_by(inner)
             if source is not None:  # v is a conversion that changes no value, perhaps the op converts just as well
                 direct = tuple(source if o is v else o for o in ins)
-                if _same_type(node, direct) and expression(node, direct, self._leaf) is through:
+                if _same_result(node, direct) and expression(node, direct, self._leaf) is through:
                     ins, whole = direct, through
         kept = ins == node.inputs
         new = node if kept else node.with_inputs(ins)
@@ -122,17 +121,18 @@ class Pointwises:
             narrow = scalar(number.payload, v.dtype) if number is not None else _unexpanded(v)
             if narrow is not None:
                 trial = (*ins[:i], narrow, *ins[i + 1 :])
-                if _same_type(node, trial):
+                if _same_result(node, trial) and _promoted(trial) == _promoted(ins):
                     ins = trial
         return ins
 
 
-def _same_type(node: Node, inputs: tuple[Value | None, ...]) -> bool:
-    """Whether the node would compute in and give the same types with other operands."""
-    old = [v.type for v in node.inputs if v is not None]
-    new = [v.type for v in inputs if v is not None]
-    if promote_types(old) != promote_types(new):
-        return False
+def _promoted(inputs: Sequence[Value | None]) -> DType:
+    """The dtype that the operands are computed in."""
+    return promote_types(v.type for v in inputs if v is not None)
+
+
+def _same_result(node: Node, inputs: tuple[Value | None, ...]) -> bool:
+    """Whether the node would give the same type with other operands."""
     made = node.op.infer(*(v and v.type for v in inputs), **node.attrs)
     return made.dtype == node.output.dtype and dims.same_shape(made.shape, node.output.shape)
 

@@ -27,6 +27,7 @@ def VIEW(x, *, steps):
     return [_KINDS[kind](*fields) for kind, *fields in steps]
 
 
+DEPTH = 4  # of the chains looked at together; slices of different axes, say, meet across others
 CORE_OPS = {VIEW.name: VIEW}  # what the passes may put into a graph; `parse` needs them beside the packs' ops
 
 
@@ -112,18 +113,19 @@ def simplify_view(
 ) -> Sequence[Value] | None:
     """What a view node can be replaced by; ``maps`` remembers the joins met."""
     source: Value = inputs[0]  # type: ignore[assignment]
-    own = list(node.op.role.steps(source.type, **node.attrs))
-    before = steps_of(source) or []
-    count = len(before) + len(own)
-    if before:
-        source = source.node.operands[0]  # type: ignore[union-attr]
-    steps = simplify_steps([*before, *own], source.shape)
-    inner = _in_join(source, steps, maps)
-    if inner is not None:
-        source, steps = inner
-    elif len(steps) == count or (steps and not before):
-        return None  # of a single op: how many steps it takes is its own affair
-    return [_reusing(node, source, steps)]
+    chain = list(node.op.role.steps(source.type, **node.attrs))
+    for depth in range(DEPTH):
+        steps = simplify_steps(chain, source.shape)
+        inner = _in_join(source, steps, maps)
+        if inner is not None:
+            return [_reusing(node, *inner)]
+        if not steps or (depth and len(steps) < len(chain)):  # how many steps one op takes is its own affair
+            return [_reusing(node, source, steps)]
+        before = steps_of(source)
+        if before is None:
+            break
+        chain, source = [*before, *chain], source.node.operands[0]  # type: ignore[union-attr]
+    return None
 
 
 def _reusing(node: Node, source: Value, steps: list[View]) -> Value:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pluggy
+from packaging.requirements import Requirement
 
 import ait_core
 from ait_core.errors import AITError
@@ -121,8 +122,6 @@ def load(candidate: Candidate) -> None:
 
 
 def _check_requirements(requires: tuple[str, ...]) -> None:
-    from packaging.requirements import Requirement
-
     for text in requires:
         need = Requirement(text)
         if need.marker and not need.marker.evaluate({"extra": ""}):

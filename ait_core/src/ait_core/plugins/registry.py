@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import ait_core
+import ait_runtime
 from ait_core.errors import PluginError
 from ait_core.plugins import kinds
 from ait_core.plugins.loader import Candidate, Plugin, discover, load, normalise
@@ -42,8 +43,8 @@ class Registry:
     def __init__(self, plugins: Iterable[Plugin], problems: Iterable[str] = ()) -> None:
         self.plugins = tuple(plugins)
         self.problems = tuple(problems)
-        while self._drop_clashing() or self._drop_without_headers():
-            pass  # what one that was dropped offered may be what another one needs
+        while self._drop_without_headers() or self._drop_clashing():
+            pass  # a plugin that was dropped may be the one whose headers another one needs
 
     @classmethod
     def load(cls, environ: Mapping[str, str] = os.environ) -> Registry:
@@ -195,7 +196,7 @@ class Registry:
     def identity(self) -> dict[str, str]:
         """Version of the core and of every plugin in use, with a hash of their headers' text: part of every cache key.
         The headers are read anew, so that an edited one never meets an object built from its old text."""
-        core = f"{ait_core.__version__}+{_digest([CORE / 'runtime' / 'include', CORE / 'runtime' / 'src'])}"
+        core = f"{ait_core.__version__}+{_digest([ait_runtime.INCLUDE_DIR, ait_runtime.SOURCES[0].parent])}"
         hashed = {p.name: p.version + (f"+{_digest(p.includes)}" if p.includes else "") for p in self.loaded}
         return {"ait_core": core, **hashed}
 

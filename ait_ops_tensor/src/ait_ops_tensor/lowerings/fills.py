@@ -10,7 +10,7 @@ import sympy
 import ait_ops_tensor as t
 from ait_core.declare.rule import lowering
 from ait_core.ir.graph import Value
-from ait_ops_tensor.lowerings.common import fit, filled, shaped
+from ait_ops_tensor.lowerings.common import filled, fit, shaped
 
 
 @lowering("torch", "aten.full", "aten.full_like", "aten.new_full", "aten.fill")
@@ -53,8 +53,8 @@ def linspace(ctx: Any, start: Any, end: Any, steps: Any, **_: Any) -> Value:
     if any(isinstance(v, (Value, sympy.Expr)) for v in (start, end, steps)):
         ctx.error("its bounds are no plain numbers")
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
-    made = t.iota(size=steps, start=float(start), step=step, dtype="float64" if ctx.type.dtype.name == "float64" else "float32")
-    return fit(ctx, made)
+    wide = "float64" if ctx.type.dtype.name == "float64" else "float32"
+    return fit(ctx, t.iota(size=steps, start=float(start), step=step, dtype=wide))
 
 
 @lowering("torch", "aten.eye")

@@ -46,6 +46,18 @@ def index(ctx: Any, x: Value, indices: tuple[Value | None, ...]) -> Value:
     return t.index(x, *indices)
 
 
+@lowering("torch", "aten.as_strided", "aten.as_strided_copy")
+def as_strided(ctx: Any, x: Value, size: tuple, stride: tuple, offset: Any = None) -> Value:
+    """Element ``i`` of the result is element ``offset + sum(i * stride)`` of the memory of ``x``."""
+    if not ctx.is_contiguous(0) or x.type.rank == 0:
+        ctx.error("it reads the memory of a tensor that is not contiguous")
+    at: Any = t.full(shape=(1,) * len(size), value=offset or 0, dtype="int64")
+    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
+        place = t.reshape(t.iota(size=n, step=step), shape=(*(1,) * axis, n, *(1,) * (len(size) - 1 - axis)))
+        at = t.add(at, place)
+    return t.index(t.reshape(x, shape=(x.type.numel,)), at)
+
+
 @lowering("torch", "aten.index_put", "aten._unsafe_index_put")
 def index_put(ctx: Any, x: Value, indices: tuple[Value | None, ...], values: Value, accumulate: bool = False) -> Value:
     mask = indices[0]
@@ -63,7 +75,9 @@ def one_hot(ctx: Any, ids: Value, classes: int = -1) -> Value:
 
 
 @lowering("torch", "aten.sort", "aten.sort.stable")
-def sort(ctx: Any, x: Value, *axis: Any, stable: Any = None, dim: int = -1, descending: bool = False) -> tuple[Value, ...]:
+def sort(
+    ctx: Any, x: Value, *axis: Any, stable: Any = None, dim: int = -1, descending: bool = False
+) -> tuple[Value, ...]:
     dim, descending = (*axis, *(dim, descending)[len(axis) :])
     return _sorted(x, dim, descending)
 

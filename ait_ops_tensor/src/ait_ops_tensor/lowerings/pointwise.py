@@ -15,14 +15,14 @@ from ait_ops_tensor.lowerings.common import fit, operand, to
 _SAME = """
 abs acos acosh asin asinh atan atan2 atanh bitwise_and=bit_and bitwise_left_shift=shift_left bitwise_not=bit_not
 bitwise_or=bit_or bitwise_right_shift=shift_right bitwise_xor=bit_xor ceil clamp copysign cos cosh div.Tensor=div
-div.Scalar=div true_divide=div divide.Tensor=div divide.Scalar=div eq erf exp exp2 expm1 floor floor_divide=floor_div fmod
-frac ge greater=gt greater_equal=ge gt hardsigmoid hardswish hypot isfinite isinf isnan le less=lt less_equal=le lerp log
-log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt maximum minimum mish mul multiply=mul ne neg
-negative=neg not_equal=ne reciprocal relu remainder round.default=round rsqrt selu sgn=sign sigmoid sign signbit silu sin
-sinh special_erf=erf special_expit=sigmoid special_exp2=exp2 special_expm1=expm1 special_log1p=log1p special_xlogy=xlogy
-sqrt square tan tanh trunc fix=trunc where.self=where where.ScalarSelf=where where.ScalarOther=where where.Scalar=where
-xlogy max.other=maximum min.other=minimum __and__=bit_and __or__=bit_or __xor__=bit_xor __lshift__=shift_left
-__rshift__=shift_right softshrink hardshrink
+div.Scalar=div true_divide=div divide.Tensor=div divide.Scalar=div eq erf exp exp2 expm1 floor floor_divide=floor_div
+fmod frac ge greater=gt greater_equal=ge gt hardsigmoid hardswish hypot isfinite isinf isnan le less=lt less_equal=le
+lerp log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt maximum minimum mish mul
+multiply=mul ne neg negative=neg not_equal=ne reciprocal relu remainder round.default=round rsqrt selu sgn=sign
+sigmoid sign signbit silu sin sinh special_erf=erf special_expit=sigmoid special_exp2=exp2 special_expm1=expm1
+special_log1p=log1p special_xlogy=xlogy sqrt square tan tanh trunc fix=trunc where.self=where where.ScalarSelf=where
+where.ScalarOther=where where.Scalar=where xlogy max.other=maximum min.other=minimum __and__=bit_and __or__=bit_or
+__xor__=bit_xor __lshift__=shift_left __rshift__=shift_right softshrink hardshrink
 """
 _ATTRS = {"softshrink": ("lambd",), "hardshrink": ("lambd",)}
 

@@ -56,13 +56,17 @@ def _spread(ctx: Any, x: Value, dim: Any, unbiased: Any, keepdim: bool, correcti
 
 
 @lowering("torch", "aten.var")
-def var(ctx: Any, x: Value, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Value:
+def var(
+    ctx: Any, x: Value, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None
+) -> Value:
     x, over, by = _spread(ctx, x, dim, unbiased, keepdim, correction)
     return fit(ctx, t.var(x, **over, **by))
 
 
 @lowering("torch", "aten.std")
-def std(ctx: Any, x: Value, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Value:
+def std(
+    ctx: Any, x: Value, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None
+) -> Value:
     x, over, by = _spread(ctx, x, dim, unbiased, keepdim, correction)
     return fit(ctx, t.std(x, **over, **by))
 

@@ -9,14 +9,14 @@ import ait_ops_tensor as t
 from ait_core.declare.rule import lowering
 from ait_core.ir import dims
 from ait_core.ir.graph import Value
-from ait_ops_tensor.lowerings.common import fit, shaped, to
+from ait_ops_tensor.lowerings.common import fit, operand, shaped, to
 
 
 @lowering(
-    "torch", "aten.view.default", "aten.reshape", "aten._unsafe_view", "aten.view_as", "aten.reshape_as", "aten.flatten",
-    "aten.unflatten", "aten.squeeze", "aten.unsqueeze", "aten.squeeze_copy", "aten.unsqueeze_copy", "aten.view_copy",
-    "aten._reshape_alias", "aten._reshape_copy", "aten.ravel", "aten.atleast_1d.default", "aten.atleast_2d.default",
-    "aten.atleast_3d.default",
+    "torch", "aten.view.default", "aten.reshape", "aten._unsafe_view", "aten.view_as", "aten.reshape_as",
+    "aten.flatten", "aten.unflatten", "aten.squeeze", "aten.unsqueeze", "aten.squeeze_copy", "aten.unsqueeze_copy",
+    "aten.view_copy", "aten._reshape_alias", "aten._reshape_copy", "aten.ravel",
+    "aten.atleast_1d.default", "aten.atleast_2d.default", "aten.atleast_3d.default",
 )  # fmt: skip
 def reshape(ctx: Any, x: Value, *_: Any) -> Value:
     return shaped(ctx, x)
@@ -121,13 +121,20 @@ def stack(ctx: Any, xs: tuple[Value, ...], dim: int = 0) -> Value:
 
 
 @lowering("torch", "aten.slice_scatter")
-def slice_scatter(ctx: Any, x: Value, src: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Value:
-    if step != 1:
-        ctx.error("it writes with a step")
+def slice_scatter(
+    ctx: Any, x: Value, src: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Value:
     axis = x.type.axis(dim)
     n, width = x.shape[axis], src.shape[axis]
     first = 0 if start is None else dims.dim_min(start if dims.at_least(start, 0) else dims.dim_max(start + n, 0), n)
-    return _replaced(ctx, x, src, axis, first, width)
+    if step == 1 or width == 0:
+        return _replaced(ctx, x, src, axis, first, width)
+    ahead = t.iota(size=n, start=-first)
+    source = t.floor_div(ahead, step)
+    hit = t.logical_and(t.eq(t.remainder(ahead, step), 0), t.logical_and(t.ge(source, 0), t.lt(source, operand(width))))
+    picked = t.index_select(src, t.clamp(source, 0, operand(width - 1)), dim=axis)
+    along = (n, *(1,) * (x.type.rank - 1 - axis))
+    return fit(ctx, t.where(t.reshape(hit, shape=along), to(picked, x.dtype), x))
 
 
 @lowering("torch", "aten.select_scatter")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar math of generated code. Float versions of the hot functions are branch-free polynomials that inline and vectorise;
-// double versions are libm's.
+// Scalar math of generated code. Float versions of the hot functions are branch-free polynomials that inline and
+// vectorise; double versions are libm's.
 #pragma once
 
 #include <cmath>
@@ -66,8 +66,8 @@ AIT_INLINE T sign(T x) {
 }
 
 // Rare functions go to libm.
-#define AIT_LIBM_UNARY(name)                               \
-  inline float name(float x) { return std::name(x); }      \
+#define AIT_LIBM_UNARY(name)                          \
+  inline float name(float x) { return std::name(x); } \
   inline double name(double x) { return std::name(x); }
 AIT_LIBM_UNARY(asin)
 AIT_LIBM_UNARY(acos)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exponentials, logarithms, tanh and erf. Polynomials for float are those of Cephes (S. Moshier, expf and logf) and, for
-// erf, of N. Juffa's erff; errors stay within a few ulp over the whole range.
+// Exponentials, logarithms, tanh and erf. Polynomials for float are those of Cephes (S. Moshier, expf and logf) and,
+// for erf, of N. Juffa's erff; errors stay within a few ulp over the whole range.
 #pragma once
 
 #include <cmath>

@@ -9,9 +9,9 @@
 namespace ait {
 namespace detail {
 
-// Argument reduction after Payne and Hanek: x = m 2^e with a 24-bit m, so x 2/pi modulo 4 is m times (2^e 2/pi modulo 4),
-// and that second factor comes from a table over e. It is kept as a 28-bit head, whose product with m is exact in double,
-// and a 53-bit tail.
+// Argument reduction after Payne and Hanek: x = m 2^e with a 24-bit m, so x 2/pi modulo 4 is m times (2^e 2/pi modulo
+// 4), and that second factor comes from a table over e. It is kept as a 28-bit head, whose product with m is exact in
+// double, and a 53-bit tail.
 struct PiTable {
   static constexpr int first = -46, count = 151;  // e of 2^-23 up to that of the largest float
   double head[count];
@@ -20,7 +20,8 @@ struct PiTable {
 
 /// Bit i after the binary point of 2/pi (i >= 1); 0 before it.
 constexpr unsigned two_over_pi_bit(int i) {
-  constexpr std::uint32_t words[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+  constexpr std::uint32_t words[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                     0xdb629599, 0x3c439041, 0xfe5163ab};
   return i < 1 || i > 224 ? 0u : (words[(i - 1) / 32] >> (31 - (i - 1) % 32)) & 1u;
 }
 

@@ -47,8 +47,8 @@ inline void team_barrier() {
 #endif
 }
 
-/// Calls f(begin, end, thread_id) on disjoint ranges that cover [0, n): at least `grain` items each, at most one range a
-/// thread. Opens no parallel region when n <= grain or threads <= 1. thread_id < threads.
+/// Calls f(begin, end, thread_id) on disjoint ranges that cover [0, n): at least `grain` items each, at most one range
+/// a thread. Opens no parallel region when n <= grain or threads <= 1. thread_id < threads.
 template <class F>
 inline void parallel_for(index_t n, index_t grain, int threads, F&& f) {
   if (n <= 0) return;

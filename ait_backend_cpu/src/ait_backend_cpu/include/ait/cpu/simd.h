@@ -129,7 +129,8 @@ inline void convert_row(To* AIT_RESTRICT target, const From* AIT_RESTRICT source
 #if defined(__F16C__)
   if constexpr (std::is_same<To, f16>::value && std::is_same<From, float>::value) {
 #if defined(AIT_AVX512)
-    for (; i + 16 <= n; i += 16) store_unaligned(target + i, _mm512_maskz_cvtps_ph(__mmask16(-1), _mm512_loadu_ps(source + i), 0));
+    for (; i + 16 <= n; i += 16)
+      store_unaligned(target + i, _mm512_maskz_cvtps_ph(__mmask16(-1), _mm512_loadu_ps(source + i), 0));
 #else
     for (; i + 8 <= n; i += 8) store_unaligned(target + i, _mm256_cvtps_ph(_mm256_loadu_ps(source + i), 0));
 #endif

@@ -32,14 +32,14 @@ AIT_INLINE To bit_cast(From value) {
 constexpr index_t round_up(index_t n, index_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr index_t ceil_div(index_t n, index_t unit) { return (n + unit - 1) / unit; }
 
-/// condition ? a : b on bits. Written as arithmetic because optimisers turn chained ?: into jumps when it sits in a large
-/// loop body, and jumps keep the loop from becoming vector code.
+/// condition ? a : b on bits. Written as arithmetic because optimisers turn chained ?: into jumps when it sits in a
+/// large loop body, and jumps keep the loop from becoming vector code.
 AIT_INLINE std::uint32_t select_bits(bool condition, std::uint32_t a, std::uint32_t b) {
   return b ^ ((a ^ b) & (0u - std::uint32_t(condition)));
 }
 
-// The conversions below are branch-free, so that `omp simd` loops over them become vector code on every target: compilers
-// only vectorise _Float16 conversions where the ISA has half arithmetic. Method: M. Dukhan's FP16 library.
+// The conversions below are branch-free, so that `omp simd` loops over them become vector code on every target:
+// compilers only vectorise _Float16 conversions where the ISA has half arithmetic. Method: M. Dukhan's FP16 library.
 
 /// binary16 bits -> float, exact, including subnormals, inf and NaN.
 AIT_INLINE float f16_bits_to_float(std::uint16_t half) {
@@ -57,8 +57,8 @@ AIT_INLINE float f16_bits_to_float(std::uint16_t half) {
 AIT_INLINE std::uint16_t float_to_f16_bits(float value) {
   const std::uint32_t raw = bit_cast<std::uint32_t>(value), doubled = raw + raw;
   // Scaling up and down turns what overflows binary16 into inf.
-  const float scaled = bit_cast<float>(raw & 0x7fffffffu) * bit_cast<float>((127u + 112u) << 23) *
-                       bit_cast<float>((127u - 110u) << 23);
+  const float scaled =
+      bit_cast<float>(raw & 0x7fffffffu) * bit_cast<float>((127u + 112u) << 23) * bit_cast<float>((127u - 110u) << 23);
   // Adding a power of two that leaves 10 bits of significand (fewer for subnormals) makes the FPU round.
   const std::uint32_t exponent = doubled & 0xff000000u, bias = exponent < 0x71000000u ? 0x71000000u : exponent;
   const std::uint32_t sum = bit_cast<std::uint32_t>(bit_cast<float>((bias >> 1) + 0x07800000u) + scaled);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused attention: out[b, h, q, :] = softmax_s(score(scale * q . k_s)) . v_s, tile by tile with a running softmax in fp32
-// (Milakov and Gimelshein 2018; Dao et al. 2022).
+// Fused attention: out[b, h, q, :] = softmax_s(score(scale * q . k_s)) . v_s, tile by tile with a running softmax in
+// fp32 (Milakov and Gimelshein 2018; Dao et al. 2022).
 //
 // Score functor:   static constexpr bool identity;  auto row = score.row(b, h, q); float s2 = row(k, s);
 //                  s is already scaled; -inf excludes a key. Called in a SIMD loop over k, only if not identity.
@@ -54,7 +54,9 @@ template <class T>
 constexpr index_t workspace_bytes(index_t qk_dim, index_t v_dim, int threads) {
   const index_t e = sizeof(T) > 4 ? sizeof(T) : 4, d = ait::round_up(qk_dim, 32), v = ait::round_up(v_dim, 16);
   return threads * (e * (key_block * (d + v) + max_query_rows * (d + 32) + 2 * row_block * key_block +
-                         max_query_rows * (v + 2)) + 1024) + 64;
+                         max_query_rows * (v + 2)) +
+                    1024) +
+         64;
 }
 
 namespace detail {
@@ -114,7 +116,8 @@ struct Driver {
   const Out& out;
   index_t chunk;  // rows of one task
 
-  // The query heads that share a key/value head form one tall matrix: row r is query r % q_len of head r / q_len among them.
+  // The query heads that share a key/value head form one tall matrix: row r is query r % q_len of head r / q_len among
+  // them.
   index_t group() const { return shape.heads / shape.kv_heads; }
   index_t head(index_t kv_head, index_t r) const { return kv_head * group() + r / shape.q_len; }
   index_t query(index_t r) const { return r % shape.q_len; }
@@ -139,8 +142,8 @@ struct Driver {
       const Op* panel = b + ait_ops_gemm::panel_offset<Op>(p, packed_K);
       for (index_t i = 0; i < rows; i += Tile::step) {
         const int count = int(rows - i < Tile::step ? rows - i : Tile::step);
-        ait_ops_gemm::multiply_tile<Op>(count, int(width / Tile::lanes), K, a + i * lda, lda, panel, width * Tile::k_unit,
-                                        c + i * ldc + p * Tile::panel, ldc, accumulate);
+        ait_ops_gemm::multiply_tile<Op>(count, int(width / Tile::lanes), K, a + i * lda, lda, panel,
+                                        width * Tile::k_unit, c + i * ldc + p * Tile::panel, ldc, accumulate);
       }
     }
   }
@@ -189,8 +192,8 @@ struct Driver {
         const index_t i1 = i0 + row_block < rows ? i0 + row_block : rows;
         const index_t last = visible_to(begin + i0, begin + i1) - s0, used = last < keys ? last : keys;
         if (used <= 0) continue;
-        multiply(i1 - i0, used, shape.qk_dim, buf.queries + i0 * buf.ldq, buf.ldq, buf.keys, shape.qk_dim, keys, buf.scores,
-                 key_block, false);
+        multiply(i1 - i0, used, shape.qk_dim, buf.queries + i0 * buf.ldq, buf.ldq, buf.keys, shape.qk_dim, keys,
+                 buf.scores, key_block, false);
         softmax_rows(b, kv_head, begin, i0, i1, s0, used, buf.weights, buf);
         multiply(i1 - i0, shape.v_dim, used, buf.weights, key_block, buf.values, keys, shape.v_dim,
                  buf.output + i0 * buf.ldo, buf.ldo, true);
@@ -212,9 +215,9 @@ struct Driver {
                     Weight* weights, const Buffers<T>& buf) const {
     for (index_t i = i0; i < i1; ++i) {
       const index_t r = begin + i, seen = visible(query(r)) - s0, count = seen < 0 ? 0 : seen < used ? seen : used;
-      const Acc factor = softmax_step<Score::identity>(buf.scores + (i - i0) * key_block, weights + (i - i0) * key_block,
-                                                       count, ait::round_up(used, Tile::k_pad), Acc(options.scale), s0,
-                                                       score.row(b, head(kv_head, r), query(r)), buf.row_max[i], buf.row_sum[i]);
+      const Acc factor = softmax_step<Score::identity>(
+          buf.scores + (i - i0) * key_block, weights + (i - i0) * key_block, count, ait::round_up(used, Tile::k_pad),
+          Acc(options.scale), s0, score.row(b, head(kv_head, r), query(r)), buf.row_max[i], buf.row_sum[i]);
       Acc* AIT_RESTRICT target = buf.output + i * buf.ldo;
       if (s0 > 0 && factor != Acc(1)) {
         AIT_SIMD

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a few query rows with K and V where they lie: with so few rows, packing would cost more than the products.
+// Products of a few query rows with K and V where they lie: with so few rows, packing would cost more than the
+// products.
 #pragma once
 
 #include "ait/cpu/prelude.h"
@@ -42,7 +43,8 @@ inline void dot_scores(const Q* q, index_t ldq, index_t rows, const T* k, index_
       float* out = scores + i * lds + j0;
       ait::store_unaligned(out, partial[0]);
       for (index_t d = whole; d < dim; ++d) {
-        for (index_t j = 0; j < count; ++j) out[j] += ait::load(q + i * ldq + d) * ait::load(block + j * key_stride + d);
+        for (index_t j = 0; j < count; ++j)
+          out[j] += ait::load(q + i * ldq + d) * ait::load(block + j * key_stride + d);
       }
     }
   }
@@ -70,10 +72,12 @@ inline void weighted_sum(const float* weights, index_t ldw, index_t rows, const 
   constexpr int L = ait::lanes<float>;
   index_t d = 0;
   for (; d + 4 * L <= dim; d += 4 * L) {
-    for (index_t i = 0; i < rows; ++i) weighted_columns<4>(weights + i * ldw, v + d, key_stride, keys, out + i * ldo + d);
+    for (index_t i = 0; i < rows; ++i)
+      weighted_columns<4>(weights + i * ldw, v + d, key_stride, keys, out + i * ldo + d);
   }
   for (; d + L <= dim; d += L) {
-    for (index_t i = 0; i < rows; ++i) weighted_columns<1>(weights + i * ldw, v + d, key_stride, keys, out + i * ldo + d);
+    for (index_t i = 0; i < rows; ++i)
+      weighted_columns<1>(weights + i * ldw, v + d, key_stride, keys, out + i * ldo + d);
   }
   for (; d < dim; ++d) {
     for (index_t i = 0; i < rows; ++i) {

@@ -13,12 +13,12 @@ using ait::index_t;
 
 constexpr index_t row_granule = 8;
 
-/// Turns scores[0, count) into weights exp(s - max) and zeros weights[count, used), where max covers this and all earlier
-/// blocks; updates row_max and row_sum. Returns the factor that earlier results of the row must be multiplied with.
-/// `scores` and `weights` may be one buffer.
+/// Turns scores[0, count) into weights exp(s - max) and zeros weights[count, used), where max covers this and all
+/// earlier blocks; updates row_max and row_sum. Returns the factor that earlier results of the row must be multiplied
+/// with. `scores` and `weights` may be one buffer.
 template <bool Identity, class Acc, class Weight, class Row>
-inline Acc softmax_step(Acc* scores, Weight* weights, index_t count, index_t used, Acc scale, index_t first_key, Row row,
-                        Acc& row_max, Acc& row_sum) {
+inline Acc softmax_step(Acc* scores, Weight* weights, index_t count, index_t used, Acc scale, index_t first_key,
+                        Row row, Acc& row_max, Acc& row_sum) {
   const Acc lowest = -std::numeric_limits<Acc>::infinity();
   Acc top = lowest;
   // A NaN score loses every comparison, but its weight below is NaN and so is the row.

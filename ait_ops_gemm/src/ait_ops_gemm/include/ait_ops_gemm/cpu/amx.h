@@ -27,8 +27,8 @@ namespace amx {
 
 using ait::index_t;
 
-/// Asks Linux for the tile registers, once per process before the first kernel. False if the kernel or CPU refuses; true
-/// where no tile instruction is used.
+/// Asks Linux for the tile registers, once per process before the first kernel. False if the kernel or CPU refuses;
+/// true where no tile instruction is used.
 inline bool request_permission() {
 #if !defined(AIT_AMX_INSTRUCTIONS)
   return true;
@@ -103,7 +103,8 @@ AIT_INLINE void zero() {
 }
 template <int Tile>
 AIT_INLINE void load(const void* base, index_t stride) {
-  __asm__ volatile("{tileloadd (%0,%1,1), %%tmm%c2|tileloadd tmm%c2, [%0+%1*1]}" ::"r"(base), "r"(stride), "i"(Tile) : "memory");
+  __asm__ volatile("{tileloadd (%0,%1,1), %%tmm%c2|tileloadd tmm%c2, [%0+%1*1]}" ::"r"(base), "r"(stride), "i"(Tile)
+                   : "memory");
 }
 template <int Tile>
 AIT_INLINE void store(void* base, index_t stride) {
@@ -112,12 +113,13 @@ AIT_INLINE void store(void* base, index_t stride) {
 }
 template <int C, int A, int B>
 AIT_INLINE void dot() {
-  __asm__ volatile("{tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps tmm%c0, tmm%c1, tmm%c2}" ::"i"(C), "i"(A), "i"(B));
+  __asm__ volatile("{tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps tmm%c0, tmm%c1, tmm%c2}" ::"i"(C), "i"(A),
+                   "i"(B));
 }
 #endif
 
-/// Shapes the tiles for products of up to 32 rows: C in tiles 0-3 (two by two), A in 4-5, B in 6-7. Cheap when unchanged.
-/// `end` forgets the shape and frees the registers; a thread calls it after its last product.
+/// Shapes the tiles for products of up to 32 rows: C in tiles 0-3 (two by two), A in 4-5, B in 6-7. Cheap when
+/// unchanged. `end` forgets the shape and frees the registers; a thread calls it after its last product.
 class Shape {
  public:
   static void begin(int rows) {

@@ -56,8 +56,8 @@ struct Factors {
 };
 
 template <bool TwoRows, bool TwoCols, int Terms>
-inline void multiply_columns(index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb, index_t column, float* c,
-                             index_t ldc, bool accumulate) {
+inline void multiply_columns(index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb, index_t column,
+                             float* c, index_t ldc, bool accumulate) {
   start_tiles<TwoRows, TwoCols>(c, ldc, accumulate);
   for (const Factors& term : terms) accumulate_tiles<TwoRows, TwoCols>(K, term.a, lda, term.b + 2 * column, ldb);
   finish_tiles<TwoRows, TwoCols>(c, ldc);
@@ -65,8 +65,8 @@ inline void multiply_columns(index_t K, const Factors (&terms)[Terms], index_t l
 
 /// C[rows <= 32, 16 * vectors] (+)= the sum over terms of A B; b in pairs of k-rows at stride ldb.
 template <int Terms>
-inline void multiply(int rows, int vectors, index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb, float* c,
-                     index_t ldc, bool accumulate) {
+inline void multiply(int rows, int vectors, index_t K, const Factors (&terms)[Terms], index_t lda, index_t ldb,
+                     float* c, index_t ldc, bool accumulate) {
   Shape::begin(rows);
   for (int v = 0; v < vectors; v += 2) {
     float* out = c + 16 * v;
@@ -90,8 +90,8 @@ AIT_INLINE void split(ait::Vec<float> values, Words& high, Words& low) {
 }
 
 /// Splits src[rows, K] into row-major halves at stride ldd >= round_up(K, 32), zero up to round_up(K, 32).
-inline void split_rows(ait::bf16* high, ait::bf16* low, index_t ldd, const ait::f16* src, index_t sm, index_t sk, index_t rows,
-                       index_t K) {
+inline void split_rows(ait::bf16* high, ait::bf16* low, index_t ldd, const ait::f16* src, index_t sm, index_t sk,
+                       index_t rows, index_t K) {
   constexpr index_t L = ait::lanes<float>;
   using Halves = typename ait::VecOf<std::uint16_t, L>::type;
   for (index_t i = 0; i < rows; ++i) {
@@ -127,7 +127,8 @@ inline void split_panel(ait::bf16* high, ait::bf16* low, const ait::f16* panel, 
 
 /// C (+)= (Ah + Al)(Bh + Bl) without the product of the low halves, which is below 2^-16 of the whole.
 inline void multiply_split(int rows, int vectors, index_t K, const ait::bf16* ah, const ait::bf16* al, index_t lda,
-                           const ait::bf16* bh, const ait::bf16* bl, index_t ldb, float* c, index_t ldc, bool accumulate) {
+                           const ait::bf16* bh, const ait::bf16* bl, index_t ldb, float* c, index_t ldc,
+                           bool accumulate) {
   float sum[32][48];
   multiply<3>(rows, vectors, K, {{ah, bh}, {ah, bl}, {al, bh}}, lda, ldb, &sum[0][0], 48, false);
   const int columns = 16 * vectors;

@@ -5,7 +5,9 @@
 // Rowwise epilogue:      static constexpr bool rowwise = true;
 //                        epi.finish(b, m, const Acc* acc, float* scratch);   acc[0, N) of one complete row
 //                        epi.scratch_floats(N)                               size of scratch
-// Both are called from several threads at once on a const object. Acc is acc_t<T>.
+// Both are called from several threads at once on a const object. Acc is acc_t<T>. For vector code, mark row() and the
+// row's operator() AIT_INLINE, and let finish() copy the members it loops with into local variables first: a store in the
+// loop could change what `this` points to, so the compiler would read them again for every element.
 #pragma once
 
 #include "ait_ops_gemm/cpu/pack.h"
@@ -88,7 +90,8 @@ struct Driver {
   ait::bf16* b_low(char* own) const { return b_high(own) + Tile<T>::panel * ait::round_up(shape.k, 32); }
 
   // flatten: the loop only becomes vector code if the functor is inlined, however large it is.
-  __attribute__((flatten)) void emit(index_t item, index_t m, index_t rows, index_t n0, index_t cols, const Acc* tile) const {
+  __attribute__((flatten)) void emit(index_t item, index_t m, index_t rows, index_t n0, index_t cols,
+                                     const Acc* tile) const {
     for (index_t i = 0; i < rows; ++i) {
       auto row = epi.row(item, m + i);
       const Acc* AIT_RESTRICT source = tile + i * Tile<T>::panel;
@@ -114,7 +117,8 @@ struct Driver {
       a_rows = reinterpret_cast<const AElem*>(a_source);
       lda = a.row_stride;
     } else {
-      pack_rows(packed, lda, a_source, a.row_stride, a.col_stride, rows, shape.k, ait::round_up(shape.k, Tile<T>::k_pad));
+      pack_rows(packed, lda, a_source, a.row_stride, a.col_stride, rows, shape.k,
+                ait::round_up(shape.k, Tile<T>::k_pad));
     }
     Acc* tile = reinterpret_cast<Acc*>(own + layout.tile_offset);
     T* panel_buffer = reinterpret_cast<T*>(own + layout.panel_offset);
@@ -142,8 +146,8 @@ struct Driver {
                                   b_low(own) + k0 * width, 2 * width, c, ldc, k0 > 0);
             }
           } else {
-            multiply_tile<T>(count, vectors, k, a_rows + i * lda + k0, lda, panel.data + k0 / Tile<T>::k_unit * panel.stride,
-                             panel.stride, c, ldc, k0 > 0);
+            multiply_tile<T>(count, vectors, k, a_rows + i * lda + k0, lda,
+                             panel.data + k0 / Tile<T>::k_unit * panel.stride, panel.stride, c, ldc, k0 > 0);
           }
           if constexpr (!rowwise) {
             if (last) emit(item, m0 + i, count, n0, cols, c);
@@ -167,9 +171,11 @@ struct Driver {
     const bool shared_rows = rowwise && split.cols > 1;
     const index_t tasks = shape.batch * split.rows * split.cols;
     for (index_t task = tasks * thread / team; task < tasks * (thread + 1) / team; ++task) {
-      const index_t col = task % split.cols, row = task / split.cols % split.rows, item = task / (split.cols * split.rows);
+      const index_t col = task % split.cols, row = task / split.cols % split.rows,
+                    item = task / (split.cols * split.rows);
       const index_t m_begin = tiles * row / split.rows * Tile<T>::step;
-      const index_t m_stop = tiles * (row + 1) / split.rows * Tile<T>::step, m_end = m_stop < shape.m ? m_stop : shape.m;
+      const index_t m_stop = tiles * (row + 1) / split.rows * Tile<T>::step,
+                    m_end = m_stop < shape.m ? m_stop : shape.m;
       const index_t blocks = ait::ceil_div(m_end - m_begin, block_rows);
       const index_t block = blocks > 0 ? ait::round_up(ait::ceil_div(m_end - m_begin, blocks), Tile<T>::step) : 1;
       for (index_t m = m_begin; m < m_end; m += block) {
@@ -206,13 +212,15 @@ inline void run_gemm(const Shape& shape, const Matrix<T>& a, const B& b, const E
 
 /// GEMM with B packed beforehand (constant weights). `workspace`: workspace_bytes<T>(N, K, threads, ..., false) bytes.
 template <class T, class Epi>
-inline void gemm(const Shape& shape, const Matrix<T>& a, const PackedMatrix& b, const Epi& epi, void* workspace, int threads) {
+inline void gemm(const Shape& shape, const Matrix<T>& a, const PackedMatrix& b, const Epi& epi, void* workspace,
+                 int threads) {
   detail::run_gemm<T>(shape, a, b, epi, workspace, threads);
 }
 
 /// GEMM with B[b, k, n] read through its strides (row = k, column = n) and packed panel by panel inside the workspace.
 template <class T, class Epi>
-inline void gemm(const Shape& shape, const Matrix<T>& a, const Matrix<T>& b, const Epi& epi, void* workspace, int threads) {
+inline void gemm(const Shape& shape, const Matrix<T>& a, const Matrix<T>& b, const Epi& epi, void* workspace,
+                 int threads) {
   detail::run_gemm<T>(shape, a, b, epi, workspace, threads);
 }
 

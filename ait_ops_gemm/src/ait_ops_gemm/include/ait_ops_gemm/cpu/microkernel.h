@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Register-tile kernels: C[rows, width] (+)= A[rows, K] B[K, width] for up to 8 (4 with 16 registers) rows and 3 vectors.
+// Register-tile kernels: C[rows, width] (+)= A[rows, K] B[K, width] for up to 8 (4 with 16 registers) rows and 3
+// vectors.
 #pragma once
 
 #include "ait_ops_gemm/cpu/amx_kernel.h"
@@ -23,8 +24,8 @@ constexpr bool uses_pairs = false;
 /// Shapes and storage of the register tile for element type T on the ISA of this translation unit.
 ///
 /// Packed B is a sequence of panels of `panel` columns (the last one narrower, rounded up to whole vectors); a panel is
-/// row-major [K][width]. With `pairs` two consecutive k lie side by side, [ceil(K/2)][width][2], as vdpbf16ps and AMX want,
-/// and K is padded with zeros to k_pad.
+/// row-major [K][width]. With `pairs` two consecutive k lie side by side, [ceil(K/2)][width][2], as vdpbf16ps and AMX
+/// want, and K is padded with zeros to k_pad.
 template <class T>
 struct Tile {
   using Acc = acc_t<T>;
@@ -43,8 +44,9 @@ struct Tile {
 
 /// a: rows at stride lda, K contiguous. b: k-rows (pairs of k-rows) at stride ldb elements, whole vectors readable.
 template <class T, int Rows, int Vectors>
-AIT_NOINLINE void micro_kernel(index_t K, const typename Tile<T>::A* AIT_RESTRICT a, index_t lda, const T* AIT_RESTRICT b,
-                               index_t ldb, acc_t<T>* AIT_RESTRICT c, index_t ldc, bool accumulate) {
+AIT_NOINLINE void micro_kernel(index_t K, const typename Tile<T>::A* AIT_RESTRICT a, index_t lda,
+                               const T* AIT_RESTRICT b, index_t ldb, acc_t<T>* AIT_RESTRICT c, index_t ldc,
+                               bool accumulate) {
   using Acc = acc_t<T>;
   using V = ait::Vec<Acc>;
   constexpr int L = Tile<T>::lanes;
@@ -133,13 +135,13 @@ constexpr MicroFn<T> micro_entry(int rows, int vectors, std::index_sequence<I...
 /// C[rows, vectors of columns] (+)= A B for 1 <= rows <= Tile<T>::step and 1 <= vectors <= Tile<T>::vectors. With
 /// Tile<T>::amx, A must be readable and zero, and B packed, up to round_up(K, 32).
 template <class T>
-inline void multiply_tile(int rows, int vectors, index_t K, const typename Tile<T>::A* a, index_t lda, const T* b, index_t ldb,
-                          acc_t<T>* c, index_t ldc, bool accumulate) {
+inline void multiply_tile(int rows, int vectors, index_t K, const typename Tile<T>::A* a, index_t lda, const T* b,
+                          index_t ldb, acc_t<T>* c, index_t ldc, bool accumulate) {
   if constexpr (Tile<T>::amx) {
     if (rows > Tile<T>::rows / 2) return amx::multiply<1>(rows, vectors, K, {{a, b}}, lda, ldb, c, ldc, accumulate);
   }
-  detail::micro_entry<T>(rows, vectors, std::make_index_sequence<Tile<T>::rows * Tile<T>::vectors>{})(K, a, lda, b, ldb, c, ldc,
-                                                                                                  accumulate);
+  detail::micro_entry<T>(rows, vectors, std::make_index_sequence<Tile<T>::rows * Tile<T>::vectors>{})(
+      K, a, lda, b, ldb, c, ldc, accumulate);
 }
 
 /// Frees what multiply_tile holds on this thread; to be called after a thread's last product.

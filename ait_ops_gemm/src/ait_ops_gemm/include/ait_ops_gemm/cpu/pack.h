@@ -54,8 +54,8 @@ inline void transpose_units(U* dst, index_t dst_stride, index_t rows, index_t co
 
 }  // namespace detail
 
-/// Packs src[K, cols] (element strides sk, sn) into one panel of `width` >= cols columns, zero-padded in both directions.
-/// Elements of another type S are widened on the way.
+/// Packs src[K, cols] (element strides sk, sn) into one panel of `width` >= cols columns, zero-padded in both
+/// directions. Elements of another type S are widened on the way.
 template <class T, class S>
 inline void pack_panel(T* AIT_RESTRICT dst, const S* AIT_RESTRICT src, index_t sk, index_t sn, index_t K, index_t cols,
                        index_t width) {
@@ -90,7 +90,8 @@ inline void pack_panel(T* AIT_RESTRICT dst, const S* AIT_RESTRICT src, index_t s
   } else {
     for (index_t j = 0; j < cols; ++j) {
       for (index_t k = 0; k < whole; ++k) {
-        for (int u = 0; u < unit; ++u) dst[(k * width + j) * unit + u] = ait::cast<T>(src[(k * unit + u) * sk + j * sn]);
+        for (int u = 0; u < unit; ++u)
+          dst[(k * width + j) * unit + u] = ait::cast<T>(src[(k * unit + u) * sk + j * sn]);
       }
     }
   }
@@ -117,7 +118,8 @@ inline void pack_b(void* dst, const T* src, index_t stride_k, index_t stride_n, 
   });
 }
 
-/// Copies src[rows, K] (element strides sm, sk) to row-major dst with row stride ldd, converted to A and zero-padded to K_pad.
+/// Copies src[rows, K] (element strides sm, sk) to row-major dst with row stride ldd, converted to A and zero-padded to
+/// K_pad.
 template <class A, class S>
 inline void pack_rows(A* AIT_RESTRICT dst, index_t ldd, const S* AIT_RESTRICT src, index_t sm, index_t sk, index_t rows,
                       index_t K, index_t K_pad) {

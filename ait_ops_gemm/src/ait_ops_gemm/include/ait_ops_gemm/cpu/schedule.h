@@ -15,14 +15,17 @@ constexpr index_t block_rows = 128;
 
 /// Workspace of one call in bytes, the same on every ISA:
 ///   e = max(4, sizeof(T)), threads * (128 * (round_up(K, 32) + 32) * e + 128 * 48 * e
-///     + (strided_b + is_f16) * 48 * round_up(K, 32) * e + rowwise * (128 * round_up(N, 16) * e + 4 * scratch_floats) + 256) + 64
+///     + (strided_b + is_f16) * 48 * round_up(K, 32) * e + rowwise * (128 * round_up(N, 16) * e + 4 * scratch_floats) +
+///     256) + 64
 /// strided_b: B is not packed beforehand; rowwise, scratch_floats: see the epilogue concepts in gemm.h.
 template <class T>
-constexpr index_t workspace_bytes(index_t N, index_t K, int threads, bool strided_b, bool rowwise, index_t scratch_floats) {
+constexpr index_t workspace_bytes(index_t N, index_t K, int threads, bool strided_b, bool rowwise,
+                                  index_t scratch_floats) {
   const index_t e = sizeof(T) > 4 ? sizeof(T) : 4;
   return threads * (block_rows * (ait::round_up(K, 32) + 32) * e + block_rows * 48 * e +
                     (strided_b + std::is_same<T, ait::f16>::value) * 48 * ait::round_up(K, 32) * e +
-                    rowwise * (block_rows * ait::round_up(N, 16) * e + 4 * scratch_floats) + 256) + 64;
+                    rowwise * (block_rows * ait::round_up(N, 16) * e + 4 * scratch_floats) + 256) +
+         64;
 }
 
 namespace detail {
@@ -75,7 +78,8 @@ inline Split choose_split(const Shape& shape, bool rowwise, int threads) {
       const double n = double(ait::ceil_div(panels, cols) * Tile<T>::panel), k = double(shape.k + 16);
       const double macs = m * n * k * sizeof(T) / 128;  // 128 bytes of operand products a cycle
       const double bytes = k * sizeof(T) * (n * ait::ceil_div(index_t(m), block_rows) + m) / 16;  // 16 bytes a cycle
-      const double cost = ait::ceil_div(shape.batch * rows * cols, team) * (macs + bytes) + (rowwise && cols > 1 ? 2000 : 0);
+      const double cost =
+          ait::ceil_div(shape.batch * rows * cols, team) * (macs + bytes) + (rowwise && cols > 1 ? 2000 : 0);
       if (best_cost < 0 || cost < best_cost) best_cost = cost, best = {rows, cols, best.threads};
     }
   }

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ait_core import _runtime
-from ait_core.declare.signature import Signature, Structured
-from ait_core.errors import ArtifactError, InputError
-from ait_core.runtime.artifact import ABI_VERSION, read_artifact
-from ait_core.runtime.weights_file import replacing, write_weights
+from ait_runtime import _native
+from ait_runtime.signature import Signature, Structured
+from ait_runtime.errors import ArtifactError, InputError
+from ait_runtime.artifact import ABI_VERSION, read_artifact
+from ait_runtime.weights_file import replacing, write_weights
 
-if _runtime.ABI_VERSION != ABI_VERSION:
+if _native.ABI_VERSION != ABI_VERSION:
     raise ImportError(
-        f"ait_core's extension module has ABI version {_runtime.ABI_VERSION}, its Python files have {ABI_VERSION}. "
-        "Install ait-core again."
+        f"ait_runtime's extension module has ABI version {_native.ABI_VERSION}, its Python files have {ABI_VERSION}. "
+        "Install ait-runtime again."
     )
 
 
@@ -84,7 +84,7 @@ class Model:
         named = _by_name(weights) if isinstance(weights, Mapping) else None
         file = b"" if weights is None or isinstance(weights, Mapping) else os.fsencode(Path(weights).absolute())
         self._own_weights = weights is None
-        self._native = _runtime.Model(
+        self._native = _native.Model(
             os.fsencode(self.path),
             file,
             None if named is None else list(named),
@@ -180,8 +180,8 @@ class Model:
             if embedded and not self._own_weights:
                 raise InputError(
                     "The weights inside the model file were replaced, and a saved copy would hold the old ones. Write "
-                    "the new ones with ait_core.runtime.weights_file.write_weights(path, model.weights()) and load with "
-                    "weights=path."
+                    "the new ones with ait_runtime.weights_file.write_weights(path, model.weights()) "
+                    "and load with weights=path."
                 )
             if not embedded and self.constants:
                 write_weights(target.with_name(target.name.removesuffix(".so") + ".safetensors"), self.weights())

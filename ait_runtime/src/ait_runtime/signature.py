@@ -17,12 +17,14 @@ null, "result": structure}``. ``positional`` names all parameters that take a po
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ait_core.errors import InputError
+from ait_runtime.errors import ArtifactError, InputError
 
 Tree = dict[str, Any]
 Open = Callable[[Any], Sequence[Any] | None]
@@ -94,7 +96,8 @@ class Signature:
         else:
             items = [_MISSING] * len(tree["items"]) if value is _MISSING else _items(tree, value, open)
             if items is None or len(items) != len(tree["items"]):
-                raise InputError(f"Argument {path} must be {describe(tree)}, as in the example inputs; got {value!r:.200}.")
+                want = describe(tree)
+                raise InputError(f"Argument {path} must be {want}, as in the example inputs; got {value!r:.200}.")
             for key, sub, item in zip(tree.get("keys") or range(len(items)), tree["items"], items, strict=True):
                 self._flatten(sub, item, f"{path}[{key!r}]", out, open)
 
@@ -163,17 +166,41 @@ def _build(tree: Tree, outputs: Mapping[str, Any], inputs: Mapping[str, Any]) ->
     if "constant" in tree:
         return tree["constant"]
     if "size" in tree:
-        from ait_core.ir import dims
-
         sizes = {name: inputs[tensor].shape[axis] for name, (tensor, axis) in tree["dims"].items()}
-        return dims.parse(tree["size"], sizes)
+        return _size(tree["size"], sizes)
     items = [_build(item, outputs, inputs) for item in tree["items"]]
     keys = tree.get("keys")
     if tree["kind"] == "object":
         cls = _loaded(tree["class"])
         if cls is not None and keys is not None:  # a class of a library this process has not loaded stays plain
             return cls(**dict(zip(keys, items, strict=True)))
-    return dict(zip(keys, items, strict=True)) if keys is not None else (tuple if tree["kind"] != "list" else list)(items)
+    if keys is not None:
+        return dict(zip(keys, items, strict=True))
+    return items if tree["kind"] == "list" else tuple(items)
+
+
+_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+              ast.Mod: operator.mod}  # fmt: skip
+
+
+def _size(text: str, sizes: Mapping[str, int]) -> int:
+    """The value of a printed size. Nothing is evaluated but integers, known names, five operators, min and max."""
+
+    def walk(n: ast.AST) -> int:
+        match n:
+            case ast.Constant(value=int(v)):
+                return v
+            case ast.Name(id=name) if name in sizes:
+                return sizes[name]
+            case ast.UnaryOp(op=ast.USub(), operand=x):
+                return -walk(x)
+            case ast.BinOp(left=a, op=op, right=b) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](walk(a), walk(b))
+            case ast.Call(func=ast.Name(id="min" | "max" as name), args=args) if args:
+                return (min if name == "min" else max)(map(walk, args))
+        raise ArtifactError(f"The manifest holds {text!r} where a size belongs. Compile the model again.")
+
+    return walk(ast.parse(text, mode="eval").body)
 
 
 def _loaded(name: str) -> type | None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ait_core.errors import ArtifactError
+from ait_runtime.errors import ArtifactError
 
 ABI_VERSION = 1  # AIT_ABI_VERSION in ait.h; the binding refuses to load when they differ
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extension module ait_core._runtime: model libraries called with Python tensors.
+// The extension module ait_runtime._native: model libraries called with Python tensors.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <sys/stat.h>
@@ -287,14 +287,14 @@ void raise_python(std::exception_ptr pointer) {
     const std::string text = error.what();  // may quote names and paths that are not UTF-8
     const auto message = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    py::set_error(py::module_::import("ait_core.errors").attr(class_of(error.status)), message);
+    py::set_error(py::module_::import("ait_runtime.errors").attr(class_of(error.status)), message);
   }
 }
 
 }  // namespace
 
-PYBIND11_MODULE(_runtime, m) {
-  m.doc() = "Model libraries called with Python tensors; used through ait_core.runtime.model.";
+PYBIND11_MODULE(_native, m) {
+  m.doc() = "Model libraries called with Python tensors; used through ait_runtime.model.";
   m.attr("ABI_VERSION") = AIT_ABI_VERSION;
   py::register_local_exception_translator(raise_python);
   py::class_<OwnedTensor, std::shared_ptr<OwnedTensor>>(m, "Tensor", "Memory that a DLPack consumer takes over.")
