@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random valid graphs for hypothesis, with inputs to run them on. Each step of the generator adds to a pool of values by
-a choice that shrinks towards simple ones; a choice that does not fit the value drawn adds nothing.
+"""Random valid graphs for hypothesis, with inputs to run them on. Each step of the generator adds to a pool of values
+by a choice that shrinks towards simple ones; a choice that does not fit the value drawn adds nothing.
 
-Every value carries what is known of its numbers, so that results can be compared with code that rounds in another order:
-operations that jump (floor, comparisons, casts to integers, indices of extremes) are only applied to values that no
-rounding has touched, and magnitudes stay below ``LIMIT``.
+Every value carries what is known of its numbers, so that results can be compared with code that rounds in another
+order: operations that jump (floor, comparisons, casts to integers, indices of extremes) are only applied to values that
+no rounding has touched, and magnitudes stay below ``LIMIT``.
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ class _Builder:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     dims: list[dims.DimSymbol] = field(default_factory=list)
+    parameters: int = 0
 
     def integer(self, lo: int, hi: int) -> int:
         return self.draw(st.integers(lo, hi))
@@ -161,6 +162,13 @@ class _Builder:
         self.pool.append(v)
         return v
 
+    def name(self) -> str | None:
+        """Of a constant: a parameter's, or none."""
+        if self.draw(st.booleans()):
+            return None
+        self.parameters += 1
+        return f"weight{self.parameters}"
+
     def apply(self, op: Op, *operands: Any, **attrs: Any) -> Value:
         """The op on values; constants made here become known."""
         _need(self.allowed(op))
@@ -174,13 +182,14 @@ class _Builder:
 
     def case(self) -> Case:
         read = {o for v in self.pool if v.node for o in v.node.operands}
-        ends = [v for v in self.pool if v not in read][-4:]  # of what nothing reads, so that little of the graph is dead
+        ends = [v for v in self.pool if v not in read][-4:]  # so that little of the graph is dead
         outputs = [*ends, *(self.value() for _ in range(self.choose((0, 1, 2))))]
         names = {d.name for d in self.dims}
         graph = Graph({f"y{i}": v for i, v in enumerate(outputs)}, [v for v in self.pool if v.is_input])
         missing = names - {s.name for s in graph.symbols}
-        if missing:  # a dim that only a constant shape used
-            graph = Graph(graph.outputs, [*graph.inputs, *(self._carrier(d) for d in self.dims if d.name in missing)])
+        if missing:  # dims that no input has
+            carriers = [self._carrier(d) for d in self.dims if d.name in missing]
+            graph = Graph(graph.outputs, [*graph.inputs, *carriers])
         return Case(graph, self.arrays, self.sizes)
 
     def _carrier(self, d: dims.DimSymbol) -> Value:
@@ -228,7 +237,7 @@ def _fellow(b: _Builder, x: Value) -> Value:
         return constant(np.asarray(number, x.dtype.numpy), parameter=False)
     if kind == "array":
         shape = tuple(n if b.draw(st.booleans()) else 1 for n in x.shape)[b.integer(0, len(x.shape)) :]
-        name = b.choose((None, "weight"))
+        name = b.name()
         return constant(b.array(x.dtype if b.draw(st.booleans()) else b.dtype(), shape), name)
     return b.value(lambda v: _broadcasts(x, v))
 
@@ -400,7 +409,8 @@ def _arg_extreme(b: _Builder) -> None:
 def _indexed(b: _Builder) -> None:
     kind = b.choose(("iota", "full", "triangle", "pad", "roll"))
     if kind == "iota":
-        v = b.apply(t.iota, size=b.dim(), start=b.choose((0, 1, -2)), step=b.choose((1, 2)), dtype=b.choose(["int64", "float32"]))
+        numbers = {"start": b.choose((0, 1, -2)), "step": b.choose((1, 2)), "dtype": b.choose(("int64", "float32"))}
+        v = b.apply(t.iota, size=b.dim(), **numbers)
         b.known[v] = _Known(16.0)
         b.pool.append(v)
     elif kind == "full":
@@ -432,10 +442,11 @@ def _gather(b: _Builder) -> None:
 def _matmul(b: _Builder) -> None:
     x = b.value(lambda v: v.type.rank > 1 and v.dtype.is_float)
     k, n = x.shape[-1], b.integer(1, 4)
-    w = b.value(lambda v: v.type.rank == 2 and v.dtype.is_float and dims.same(v.shape[0], k)) if b.draw(st.booleans()) else (
-        constant(b.array(x.dtype, (k, n)), b.choose((None, "weight"))) if isinstance(k, int) else None
-    )  # fmt: skip
-    _need(w is not None)
+    if b.draw(st.booleans()):
+        w = b.value(lambda v: v.type.rank == 2 and v.dtype.is_float and dims.same(v.shape[0], k))
+    else:
+        _need(isinstance(k, int))
+        w = constant(b.array(x.dtype, (k, n)), b.name())
     b.known.setdefault(w, _Known(5.0, special=b.special))
     size = b.known[x].size * b.known[w].size * max(dims.bounds(k)[1], 1)
     _need(size < LIMIT)
@@ -449,7 +460,7 @@ def _new_input(b: _Builder) -> None:
 
 def _new_constant(b: _Builder) -> None:
     shape = tuple(n for n in b.shape() if isinstance(n, int))
-    v = constant(b.array(b.dtype(), shape), b.choose((None, "weight")))
+    v = constant(b.array(b.dtype(), shape), b.name())
     b.known[v] = _Known(5.0, special=b.special)
     b.pool.append(v)
 

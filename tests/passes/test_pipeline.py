@@ -97,6 +97,19 @@ def test_clashing_dims_are_the_users_mistake():
         run_passes(Graph({"x": x, "y": y}))
 
 
+def test_parameters_of_one_name_are_one_or_a_mistake():
+    x, w = input("x", (3,)), np.arange(3, dtype=np.float32)
+
+    def graph(*arrays):
+        return Graph({f"y{i}": t.mul(x, constant(a, "w")) for i, a in enumerate(arrays)})
+
+    for off in ((), ("cse",)):
+        assert len(run_passes(graph(w, w.copy()), disable=off)[0].constants) == 1
+    for other in (w + 1, w.astype(np.float16), np.float32(1)):
+        with pytest.raises(GraphError, match="Two parameters are called 'w'"):
+            run_passes(graph(w, other))
+
+
 def test_failing_passes_are_named():
     x = input("x", (2,))
     graph = Graph({"y": t.neg(x)})
@@ -112,15 +125,14 @@ def test_failing_passes_are_named():
     def drops(graph, context):
         return Graph({"z": graph.outputs["y"]}, graph.inputs)
 
-    for run, message in (
-        (breaks, "Pass 'p' failed.*ZeroDivisionError at .*tiny.neg"), (lies, "After pass 'p'"), (drops, "names of the outputs")
-    ):  # fmt: skip
+    named = "Pass 'p' failed.*ZeroDivisionError at .*tiny.neg"
+    for run, message in ((breaks, named), (lies, "After pass 'p'"), (drops, "names of the outputs")):
         with pytest.raises(InternalError, match=message):
             run_passes(graph, passes=[Pass("p", run, "")])
 
 
 def test_a_broken_rule_is_reported_as_its_plugins():
-    bad = rule("test.bad", example=lambda: {})(lambda x: t.neg(x))
+    bad = rule("test.bad", example=dict)(lambda x: t.neg(x))
     with pytest.raises(PluginError, match="'test.bad'"):
         run_passes(Graph({"y": t.neg(input("x", (2,)))}), SimpleNamespace(rules=[bad]))
 

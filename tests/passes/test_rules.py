@@ -12,7 +12,7 @@ from ait_core.errors import InternalError, PluginError
 from ait_core.ir import dims
 from ait_core.ir.graph import Graph, constant, emit, input, run_reference
 from ait_core.ir.verify import verify
-from ait_core.passes.match import compile_rule
+from ait_core.passes.match import compile_rule, example_graph
 from ait_core.passes.pipeline import Context
 from ait_core.passes.rules import apply_rules
 from tests.passes import tiny as t
@@ -316,6 +316,29 @@ def test_optional_and_several_outputs_in_patterns():
     assert "halves" in ops(applied([halves_sum], t.add(a, a))[0])
 
 
+@rule("tiny.narrowed", example=lambda: {"x": F23})
+def narrowed(x):
+    return t.mul(t.sum_(x, axes=AnyAttr("axes", (1,)), keepdim=True), AnyScalar("s", 4))
+
+
+@narrowed.replace
+def _(m, x):
+    return t.sum_(t.mul(x, m["s"]), axes=m["axes"], keepdim=True)
+
+
+@pytest.mark.parametrize("r", [to_swish, scale_sum, two_products, narrowed], ids=lambda r: r.name)
+def test_rules_prove_themselves_on_their_examples(r):
+    graph = example_graph(r)
+    verify(graph, "example")
+    if r is two_products:  # its guard asks for constants
+        x, *others = graph.inputs
+        graph = graph.substitute({v: weights(*v.shape, seed=i) for i, v in enumerate(others)})
+        graph = Graph(graph.outputs, [x])
+    new, notes = applied([r], *graph.outputs.values())
+    assert notes == [f"{r.name}: 1x"]
+    assert str(new) != str(graph)
+
+
 @pytest.mark.parametrize(
     ("pattern", "example", "message"),
     [
@@ -342,7 +365,7 @@ def test_a_rule_without_replacement_is_named():
 
 
 def test_many_commutative_operands_stay_quick():
-    @rule("tiny.sum9", example=lambda: {n: F23 for n in "abcdefghi"})
+    @rule("tiny.sum9", example=lambda: dict.fromkeys("abcdefghi", F23))
     def sum9(a, b, c, d, e, f, g, h, i):
         y = a
         for v in (b, c, d, e, f, g, h, i):
@@ -364,8 +387,8 @@ def test_random_chains_keep_their_results(steps, share):
         gate = t.sigmoid(y)
         if share and s == "other":
             outputs.append(gate)
-        y = {"swish": lambda: t.mul(gate, y), "neg": lambda: t.neg(y), "scale": lambda: t.mul(t.add(y, Y), 0.5),
-             "other": lambda: t.add(gate, y)}[s]()  # fmt: skip
+        nexts = {"swish": t.mul(gate, y), "neg": t.neg(y), "scale": t.mul(t.add(y, Y), 0.5), "other": t.add(gate, y)}
+        y = nexts[s]
     applied([to_swish, scale_sum], y, *outputs)
 
 

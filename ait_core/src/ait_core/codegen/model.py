@@ -59,7 +59,7 @@ def cstring(text: str) -> str:
     out = []
     for byte in text.encode("utf-8", "surrogatepass"):
         c = chr(byte)
-        out.append(c if c.isalnum() or c in " _-.,:;+*/()[]{}<>=#%&|!^~@$'" else f"\\{byte:03o}")
+        out.append(c if byte < 128 and (c.isalnum() or c in " _-.,:;+*/()[]{}<>=#%&|!^~$'") else f"\\{byte:03o}")
     return '"' + "".join(out) + '"'
 
 
@@ -105,7 +105,7 @@ def manifest_text(manifest: dict[str, Any]) -> str:
 
 
 def _comment(text: str) -> str:
-    return "".join(c if c.isalnum() or c in " _.+-" else "_" for c in text)
+    return "".join(c if c.isascii() and (c.isalnum() or c in " _.+-") else "_" for c in text)
 
 
 def place_memory(run: list[Launch], load: list[Launch]) -> tuple[Dim, int]:

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ait_core.ir.graph import Graph, Node, Value
+from ait_core.passes.content import content
 from ait_core.passes.pipeline import Context
 
 
@@ -50,8 +48,3 @@ def _equal_constants(constants: Sequence[Value]) -> dict[Value, Value]:
             if same is not v:
                 out[v] = same
     return out
-
-
-def content(array: np.ndarray) -> bytes:
-    """A hash of the bits of an array."""
-    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).digest()

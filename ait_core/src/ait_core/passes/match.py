@@ -86,6 +86,26 @@ def compile_rule(rule: Rule) -> Pattern:
     return Pattern(rule, wild, roots, tuple(graph.nodes), tuple(routes))
 
 
+def example_graph(rule: Rule) -> Graph:
+    """The rule's pattern as an ordinary graph, with its wildcards as inputs and the examples of what it captures: what
+    conformance tests run on random data before and after :func:`ait_core.passes.rules.apply_rules`.
+
+    Raises:
+        PluginError: as :func:`compile_rule`.
+    """
+    pattern = compile_rule(rule)
+
+    def plain(v: Value | None) -> Value | None:
+        captures = v is not None and v.constant is not None and v.constant.capture is not None
+        return Value(v.name, v.type, constant=Constant(v.constant.array)) if captures else v  # type: ignore[union-attr]
+
+    def concrete(node: Node, inputs: tuple[Value | None, ...]) -> tuple[Value, ...]:
+        attrs = {k: a.example if isinstance(a, AnyAttr) else a for k, a in node.attrs.items()}
+        return Node(node.op, tuple(map(plain, inputs)), attrs, node.output.name).outputs
+
+    return Graph({str(i): r for i, r in enumerate(pattern.roots)}, list(pattern.wildcards)).rewrite(concrete)
+
+
 def _below(root: Value) -> set[Value]:
     out: set[Value] = set()
     stack = [root]

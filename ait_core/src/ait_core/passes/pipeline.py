@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from ait_core.errors import GraphError, InternalError, PluginError
 from ait_core.ir.graph import Graph, Node, Value
 from ait_core.ir.verify import verify
+from ait_core.passes.content import content
 
 if TYPE_CHECKING:
     from ait_core.declare.rule import Rule
@@ -117,7 +120,7 @@ def run_passes(
         The new graph, with the same inputs and the same names of outputs, and one record a run of a pass.
 
     Raises:
-        GraphError: if ``disable`` names a pass that does not exist, or two dims of the graph share a name.
+        GraphError: if ``disable`` names a pass that does not exist, or two dims or parameters share a name.
         InternalError: if a pass fails or breaks an invariant, naming the pass and the node.
     """
     order = default_passes() if passes is None else passes
@@ -168,10 +171,26 @@ def _dump(graph: Graph, to: Path | None, name: str, number: int) -> None:
         (to / f"{number:02}_{name}.txt").write_text(str(graph), encoding="utf-8")
 
 
+def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    return a is b or content(a) == content(b)
+
+
 def clone(graph: Graph) -> Graph:
     """The same graph with nodes and constants of its own (inputs and arrays are shared), so that renaming values in
-    the copy leaves the original alone."""
-    new: dict[Value, Value] = {v: Value(v.name, v.type, constant=v.constant) for v in graph.constants}
+    the copy leaves the original alone. Parameters of one name become one.
+
+    Raises:
+        GraphError: if two of them differ.
+    """
+    new: dict[Value, Value] = {}
+    parameters: dict[str, Value] = {}
+    for v in graph.constants:
+        fresh = new[v] = Value(v.name, v.type, constant=v.constant)
+        name = v.constant.parameter  # type: ignore[union-attr]
+        same = fresh if name is None else parameters.setdefault(name, fresh)
+        if same.type != v.type or not _same_bits(same.constant.array, v.constant.array):  # type: ignore[union-attr]
+            raise GraphError(f"Two parameters are called {name!r}, {same.type} and {v.type}: give each its own name.")
+        new[v] = same
     for n in graph.nodes:
         new.update(zip(n.outputs, n.with_inputs(tuple(v and new.get(v, v) for v in n.inputs)).outputs, strict=True))
     return Graph({k: new.get(v, v) for k, v in graph.outputs.items()}, list(graph.inputs))
