@@ -54,16 +54,27 @@ def _top_level(dist: metadata.Distribution) -> Iterator[Path]:
     return (Path(str(dist.locate_file(top))) for top in sorted(tops))
 
 
+def requirements(packages: Iterable[str]) -> tuple[set[str], set[str]]:
+    """What some packages here need but torch, directly or not: (packages here, distributions from elsewhere)."""
+    ours, others, todo = set(), set(), list(packages)
+    while todo:
+        if (package := todo.pop()) not in ours:
+            ours.add(package)
+            names = {Requirement(r).name for r in project(package)["dependencies"]} - {"torch"}
+            todo += [n.replace("-", "_") for n in names if n.startswith("ait-")]
+            others |= {n for n in names if not n.startswith("ait-")}
+    return ours, others
+
+
 class Environment:
-    """A virtual environment without access to the one that runs the tests. What ait-core requires from elsewhere is
-    linked into it rather than downloaded again."""
+    """A virtual environment without access to the one that runs the tests. What our packages require from elsewhere is
+    linked into it rather than downloaded again; all but torch, which only the torch frontend may miss."""
 
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False, symlinks=True)
         self.bin = folder / "bin"
         self.site = next((folder / "lib").glob("python*/site-packages"))
-        needs = (Requirement(r).name for r in project("ait_core")["dependencies"])
-        for dist in _closure(needs, {}).values():
+        for dist in _closure(requirements(PACKAGES)[1], {}).values():
             for path in _top_level(dist):
                 target = self.site / path.name
                 if not target.exists():

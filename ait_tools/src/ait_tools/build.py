@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a model's name on the command line to a model that runs."""
+"""From a plan, or from a model's name on the command line, to a model that runs."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,15 @@ import click
 
 from ait_core.cli._output import WANTS_JSON
 from ait_tools.interface import Interface
-from ait_tools.options import names, no_import_options
-from ait_tools.source import Opened, artifact, open_model
+from ait_tools.source import Opened, artifact
 
 if TYPE_CHECKING:
     import numpy as np
+    from ait_runtime.model import Model
 
     from ait_core.build.driver import Built, Progress
     from ait_core.compiler import Plan
-    from ait_runtime.model import Model
+    from ait_tools.options import How
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Compiled:
 
     built: Built
     manifest: dict[str, Any]
-    plan: Plan
     weights: dict[str, np.ndarray] | None
     seconds: float
 
@@ -43,36 +42,30 @@ class Compiled:
         return Model(self.built.library, self.weights, threads)
 
 
-def make_plan(opened: Opened, target: str | None, disable: Iterable[str] = ()) -> Plan:
-    """What the compiler decides for a model."""
-    from ait_core import api, compiler
-    from ait_core.plugins.registry import registry
-
-    return compiler.make_plan(opened.graph, registry(), api.find_target(target or "auto", registry()), disable)
-
-
-def compile_plan(plan: Plan, opened: Opened, *, embed: bool = True, jobs: int | None = None, keep: Path | None = None,
-                 progress: Progress | None = None) -> Compiled:  # fmt: skip
-    """Build a plan; once only, as building settles where its buffers lie. The manifest remembers how the model was named,
-    and what typical inputs are."""
+def compile_model(opened: Opened, how: How, progress: Progress, plan: Plan | None = None, *, embed: bool = True,
+                  jobs: int | None = None, keep: Path | None = None) -> Compiled:  # fmt: skip
+    """Build a model, or a plan of it that was not built yet. The manifest remembers the model's name, how it was
+    compiled, and what typical inputs are."""
     from ait_core import compiler
     from ait_core.codegen.model import constant_name
     from ait_core.plugins.registry import registry
 
-    manifest: dict[str, Any] = {"source": opened.name, "dtype": opened.dtype, "examples": opened.examples}
+    manifest: dict[str, Any] = {"source": opened.name, "how": how.manifest(), "examples": opened.examples}
     if opened.signature is not None:
         manifest["signature"] = opened.signature.data
+    plan = plan or how.plan(opened)
     start = time.perf_counter()
-    built, source = compiler.build(plan, registry(), manifest=manifest, embed=embed, jobs=jobs, keep=keep, progress=progress)
+    built, source = compiler.build(
+        plan, registry(), manifest=manifest, embed=embed, jobs=jobs, keep=keep, progress=progress
+    )
     seconds = time.perf_counter() - start
     weights = None
     if not source.manifest["embedded"]:
-        weights = {constant_name(v, i): v.constant.array for i, (_, v) in enumerate(source.weights)}  # type: ignore[union-attr]
-    return Compiled(built, source.manifest, plan, weights, seconds)
+        weights = {constant_name(v, i): v.constant.array for i, (_, v) in enumerate(source.weights) if v.constant}
+    return Compiled(built, source.manifest, weights, seconds)
 
 
-def ready(name: str, *, target: str | None = None, dtype: str | None = None, disable: Iterable[str] = (),
-          threads: int | None = None) -> tuple[Model, Interface]:  # fmt: skip
+def ready(name: str, how: How, threads: int | None) -> tuple[Model, Interface]:
     """A model to run: loaded if it is compiled, else compiled into the cache first.
 
     Raises:
@@ -80,23 +73,29 @@ def ready(name: str, *, target: str | None = None, dtype: str | None = None, dis
     """
     from ait_runtime.model import Model
 
-    no_import_options(name, target=target, dtype=dtype, disable=tuple(disable))
     path = artifact(name)
     if path is not None:
+        how.refuse(name)
         model = Model(path, None, threads)
     else:
         with progress() as step:
-            step("import", 0, 0)
-            opened = open_model(name, dtype)
-            step("plan", 0, 0)
-            model = compile_plan(make_plan(opened, target, names(list(disable))), opened, progress=step).load(threads)
+            opened = how.open(name)
+            model = compile_model(opened, how, step).load(threads)
     return model, Interface.of_manifest(model.manifest)
+
+
+def call(model: Model, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The outputs of one call by name."""
+    import numpy as np
+
+    made = model(**inputs)
+    many = made if isinstance(made, tuple) else (made,)
+    return {t.name: np.asarray(a) for t, a in zip(model.outputs, many, strict=True)}
 
 
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:
-    """Shows (stage, done, total) as a bar on stderr while the block runs, if that is a terminal. A total of 0 is a stage
-    of unknown length."""
+    """Shows (stage, done, total) as a bar on stderr while the block runs, if that is a terminal."""
     context = click.get_current_context(silent=True)
     if not sys.stderr.isatty() or (context and context.meta.get(WANTS_JSON)):
         yield lambda stage, done, total: None
@@ -107,5 +106,5 @@ def progress() -> Iterator[Progress]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda stage, done, total: bar.update(task, completed=done, total=total or None, description=escape(stage))
+        task = bar.add_task("import, plan", total=None)
+        yield lambda stage, done, total: bar.update(task, completed=done, total=total, description=escape(stage))

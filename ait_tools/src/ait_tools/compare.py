@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled model beside the NumPy references of its ops: how far apart are they, and which kernel is the first to err?"""
+"""How far results are from the references, how far they may be, and which sizes are worth comparing at."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ait_core.ir import dims
-from ait_core.ir.dtypes import DType
-from ait_core.ir.graph import Graph, Value, run_node
+from ait_core.ir.graph import Constant, Graph, Value
 from ait_tools.interface import Interface
-
-if TYPE_CHECKING:
-    from ait_core.compiler import Plan
-    from ait_core.fuse.groups import Group
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 BUDGET = 5e6  # elements that the references may compute in one case; a product's multiplications count a 500th each
@@ -37,7 +31,7 @@ class Difference:
 
 
 def difference(name: str, got: np.ndarray, want: np.ndarray, rtol: float) -> Difference:
-    """Compare. Integers and truth values must be equal; NaN and infinities must be at the same places."""
+    """Compare. Integers and truth values must be equal; NaN and infinities must be in the same places."""
     if got.shape != want.shape:
         return Difference(name, np.inf, np.inf, None, False)
     if got.size == 0:
@@ -63,7 +57,7 @@ def tolerance(graph: Graph) -> float:
 
 
 def cases(interface: Interface, graph: Graph) -> list[dict[str, int]]:
-    """Sizes worth trying: every dim at its lower bound, odd ones, and large ones, as far as the references stay quick."""
+    """Sizes worth trying: the lower bounds, odd ones, and large ones as far as the references stay quick."""
     d = interface.dims
     low = {n: s.lo for n, s in d.items()}
     odd = {n: min(max(SOME[i % len(SOME)], s.lo), s.hi) for i, (n, s) in enumerate(d.items())}
@@ -83,67 +77,8 @@ def _cost(graph: Graph) -> str:
     return dims.text(dims.as_dim(elements + dims.floor_div(sum(node_flops(n) or 0 for n in graph.nodes), 500)))
 
 
-def instrument(plan: Plan) -> tuple[Plan, list[tuple[Group, Value]]]:
-    """The same kernels, followed by copies of everything they store into outputs of its own.
-
-    Args:
-        plan: not built yet; it is used up.
-
-    Returns:
-        The plan with those outputs after the model's own, and per output the group that stores it.
-    """
-    from ait_core.codegen.kernel import build_launch
-    from ait_core.fuse.place import Buffer, Place, add_copy
-    from ait_core.ir.layout import Layout
-
-    stored = [(g, v) for g in plan.placement.order for v in g.outputs]
-    outputs, run = dict(plan.graph.outputs), list(plan.run)
-    for g, v in stored:
-        buffer = Buffer("output", len(outputs), v.type.nbytes)
-        outputs[f"${len(outputs)}"] = v
-        order = plan.placement.order
-        copy = add_copy(plan.placement, plan.fuser, v, Place(buffer, Layout.contiguous(v.shape)), len(order), "to compare")
-        copy.name = f"{g.name}_{len(run)}"
-        run.append(build_launch(copy, plan.fuser, plan.placement, plan.backend, plan.target))
-    return dataclasses.replace(plan, graph=Graph(outputs, list(plan.graph.inputs)), run=run), stored
-
-
-def group_differences(graph: Graph, stored: Sequence[tuple[Group, Value]], inputs: Mapping[str, np.ndarray],
-                      got: Sequence[np.ndarray], rtol: float) -> list[tuple[Group, Difference]]:  # fmt: skip
-    """What each group stored beside what the references make of what it read: every group is judged by itself, so the
-    error of one does not show in those after it.
-
-    Args:
-        graph: of the instrumented plan.
-        stored: as :func:`instrument` gave it, in the order in which the groups run.
-        got: what the compiled model put into those outputs.
-    """
-    actual = {v: a for (_, v), a in zip(stored, got, strict=True)}
-    env: dict[Value, np.ndarray] = {v: np.asarray(inputs[v.name]) for v in graph.inputs}
-    sizes = {
-        s.name: n for v in graph.inputs for s, n in zip(v.shape, env[v].shape, strict=True)
-        if isinstance(s, dims.DimSymbol)
-    }  # fmt: skip
-    env |= {v: v.constant.array for v in graph.constants}  # type: ignore[union-attr]
-    found: dict[Value, Difference] = {}
-    for node in graph.nodes:
-        made = run_node(node, [None if v is None else env[v] for v in node.inputs], sizes)
-        for v, want in zip(node.outputs, made, strict=True):
-            env[v] = want
-            if v in actual:
-                found[v] = difference(v.name, actual[v], _as(want, v.dtype), rtol)
-                env[v] = actual[v]
-    return [(g, found[v]) for g, v in stored]
-
-
-def _as(array: np.ndarray, dtype: DType) -> np.ndarray:
-    return array if array.dtype == dtype.numpy else array.astype(dtype.numpy)
-
-
 def with_weights(graph: Graph, weights: Mapping[str, Any]) -> Graph:
     """The graph with the parameters that a compiled model holds, which need not be those of a freshly made source."""
-    from ait_core.ir.graph import Constant
-
     new: dict[Value, Value] = {}
     for v in graph.constants:
         name = v.constant.parameter  # type: ignore[union-attr]

@@ -14,12 +14,23 @@ from ait_core.errors import InputError
 from ait_core.ir.dtypes import ALL, DType, dtype
 from ait_tools.interface import Interface
 
-_SAFETENSORS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
-                "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool"}  # fmt: skip
+_SAFETENSORS = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U8": "uint8",
+    "BOOL": "bool",
+}
 
 
-def random(interface: Interface, sizes: Mapping[str, int], seed: int,
-           ranges: Mapping[str, tuple[float, float]]) -> dict[str, np.ndarray]:  # fmt: skip
+def random(
+    interface: Interface, sizes: Mapping[str, int], seed: int, ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, np.ndarray]:
     """Random inputs by name.
 
     Floats are normal (mean 0, deviation 1) unless they have a range; integers lie within their range, or that of the
@@ -108,6 +119,9 @@ def summary(name: str, array: np.ndarray) -> dict[str, Any]:
     finite = wide[np.isfinite(wide)]
     numbers = {"min": finite.min(), "max": finite.max(), "mean": finite.mean()} if finite.size else {}
     return {
-        "name": name, "dtype": str(dtype(array.dtype)), "shape": list(array.shape),
-        **{k: float(v) for k, v in numbers.items()}, "not_finite": int(wide.size - finite.size),
-    }  # fmt: skip
+        "name": name,
+        "dtype": str(dtype(array.dtype)),
+        "shape": list(array.shape),
+        **{k: float(v) for k, v in numbers.items()},
+        "not_finite": int(wide.size - finite.size),
+    }

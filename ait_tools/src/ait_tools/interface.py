@@ -36,7 +36,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Interface:
-    """Inputs, outputs and dims of a model, and what is known of typical inputs (see :class:`ait_tools.source.Opened`)."""
+    """Inputs, outputs and dims of a model, and what is known of typical inputs (:class:`ait_tools.source.Opened`)."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -53,10 +53,12 @@ class Interface:
         try:
             symbols = {n: dims.dim(n, lo, hi) for n, (lo, hi) in manifest["dims"].items()}
             inputs, outputs = (
-                tuple(Tensor(t["name"], dtype(t["dtype"]), tuple(dims.parse(str(s), symbols) for s in t["shape"]))
-                      for t in manifest[kind])
+                tuple(
+                    Tensor(t["name"], dtype(t["dtype"]), tuple(dims.parse(str(s), symbols) for s in t["shape"]))
+                    for t in manifest[kind]
+                )
                 for kind in ("inputs", "outputs")
-            )  # fmt: skip
+            )
         except (KeyError, TypeError, ValueError) as e:
             raise ArtifactError(f"The model's manifest is not complete ({e!r}). Compile the model again.") from e
         return Interface(inputs, outputs, symbols, manifest.get("examples", {}))
@@ -68,8 +70,9 @@ class Interface:
         return Interface(
             tuple(Tensor(v.name, v.dtype, v.shape) for v in graph.inputs),
             tuple(Tensor(n, v.dtype, v.shape) for n, v in graph.outputs.items()),
-            {s.name: s for s in graph.symbols}, opened.examples,
-        )  # fmt: skip
+            {s.name: s for s in graph.symbols},
+            opened.examples,
+        )
 
     def input(self, name: str) -> Tensor:
         """An input by name.
@@ -97,12 +100,16 @@ class Interface:
         for name, shape in shapes.items():
             t = self.input(name)
             if len(shape) != len(t.shape):
-                raise ShapeError(f"Input {name} is {t}, of rank {len(t.shape)}; got {_text(shape)}, of rank {len(shape)}.")
+                raise ShapeError(
+                    f"Input {name} is {t}, of rank {len(t.shape)}; got {_text(shape)}, of rank {len(shape)}."
+                )
             for want, size in zip(t.shape, shape, strict=True):
                 if isinstance(want, DimSymbol):
                     old, where = out.setdefault(want.name, (size, f"input {name}"))
                     if old != size:
-                        raise ShapeError(f"Dim {want.name} is {old} by {where} and {size} by input {name}: make them agree.")
+                        raise ShapeError(
+                            f"Dim {want.name} is {old} by {where} and {size} by input {name}: make them agree."
+                        )
         for n, d in self.dims.items():
             size = out.setdefault(n, (self._usual(d), "default"))[0]
             if not d.lo <= size <= d.hi:

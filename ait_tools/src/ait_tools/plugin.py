@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this distribution adds to AIT (entry point of the group ``ait.plugins``): one command a module of ``commands``."""
+"""What this distribution offers to AIT (entry point of the group ``ait.plugins``): the modules of ``commands``."""
 
 import importlib
 import pkgutil

@@ -19,18 +19,17 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ait_core.errors import AITError, InputError
 
 if TYPE_CHECKING:
     from ait_runtime.signature import Signature
+
     from ait_core.ir.graph import Graph
 
 FORMS = "A model is model.so, file.py:name, package.module:name, or a file that a frontend reads (model.pt2)."
@@ -58,14 +57,12 @@ class Spec:
 
 @dataclass(frozen=True)
 class Opened:
-    """A model that was imported. ``examples`` maps inputs to ``{"shape": [...], "range": [lo, hi]}``, each if known;
-    ``dtype`` is that which was asked for instead of the spec's."""
+    """A model that was imported. ``examples`` maps inputs to ``{"shape": [...], "range": [lo, hi]}``, each if known."""
 
     name: str
     graph: Graph
     signature: Signature | None
     examples: dict[str, dict[str, Any]]
-    dtype: str | None = None
 
 
 def artifact(name: str) -> Path | None:
@@ -86,16 +83,28 @@ def open_model(name: str, dtype: str | None = None) -> Opened:
     from ait_core.api import load_source
     from ait_core.ir.graph import Graph
     from ait_core.plugins.registry import registry
+    from ait_tools.examples import examples
 
     if artifact(name):
         raise InputError(f"{name} is compiled: this needs what it was compiled from, such as file.py:name.")
     spec = find(name)
     wanted = dtype or spec.dtype
     if wanted is not None and isinstance(spec.model, Graph):
-        raise InputError(f"{name} is a graph, whose dtypes are fixed: leave out dtype, or build the graph with {wanted}.")
+        raise InputError(
+            f"{name} is a graph, whose dtypes are fixed: leave out dtype, or build the graph with {wanted}."
+        )
     loaded = load_source(spec.model, registry(), spec.example_inputs, spec.dynamic_shapes, wanted)
     signature = loaded.imported.signature if loaded.imported else None
-    return Opened(name, loaded.graph, signature, _examples(spec, loaded.graph, signature), dtype)
+    return Opened(name, loaded.graph, signature, examples(spec, loaded.graph, signature))
+
+
+def file_stem(name: str) -> str:
+    """A file name for what is made of a model: ``resnet`` for ``nets/resnet.py:build``, ``nets.resnet:build`` and
+    ``resnet.pt2``."""
+    where, colon, _ = name.rpartition(":")
+    if colon and not where.endswith(".py"):
+        return where.rpartition(".")[2]
+    return Path(where or name).stem
 
 
 def find(name: str) -> Spec:
@@ -123,9 +132,10 @@ def find(name: str) -> Spec:
 def _spec(name: str, found: Any) -> Spec:
     if inspect.isroutine(found) or inspect.isclass(found) or isinstance(found, functools.partial):
         required = [
-            p.name for p in inspect.signature(found).parameters.values()
+            p.name
+            for p in inspect.signature(found).parameters.values()
             if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]  # fmt: skip
+        ]
         if required:
             raise InputError(
                 f"{name} needs the arguments {', '.join(required)}: name a function without required arguments that "
@@ -142,8 +152,10 @@ def _spec(name: str, found: Any) -> Spec:
         known = [f.name for f in fields(Spec)]
         unknown = [str(k) for k in found if k not in known]
         if unknown or "model" not in found:
-            raise InputError(f"{name} is a dict; expected the keys model and, at will, {', '.join(known[1:])}; "
-                             f"got {', '.join(map(str, found)) or 'none'}.")  # fmt: skip
+            raise InputError(
+                f"{name} is a dict; expected the keys model and, at will, {', '.join(known[1:])}; "
+                f"got {', '.join(map(str, found)) or 'none'}."
+            )
         return Spec(**found)
     return Spec(found)
 
@@ -185,31 +197,3 @@ def _guarded(what: str, run: Any) -> Any:
             at = at.tb_next
         where = f" ({at.tb_frame.f_code.co_filename}:{at.tb_lineno})" if at else ""
         raise InputError(f"{what} failed: {type(e).__name__}: {e}{where}.") from e
-
-
-def _examples(spec: Spec, graph: Graph, signature: Signature | None) -> dict[str, dict[str, Any]]:
-    given: Mapping[str, Any] = {}
-    x = spec.example_inputs
-    if x is not None:
-        by_name = isinstance(x, Mapping)
-        args: Sequence[Any] = () if by_name else x if isinstance(x, (tuple, list)) else (x,)
-        if signature is not None:
-            given = dict(zip(signature.inputs, signature.flatten(args, x if by_name else {}), strict=True))
-        else:
-            given = x if by_name else {v.name: a for v, a in zip(graph.inputs, args, strict=False)}
-    out: dict[str, dict[str, Any]] = {}
-    for v in graph.inputs:
-        known: dict[str, Any] = {}
-        if v.name in given and hasattr(given[v.name], "shape"):
-            known["shape"] = [int(n) for n in given[v.name].shape]
-            if not v.dtype.is_float and 0 not in known["shape"]:
-                array = np.asarray(given[v.name])
-                known["range"] = [int(array.min()), int(array.max())]
-        if v.name in spec.ranges:
-            known["range"] = list(spec.ranges[v.name])
-        if known:
-            out[v.name] = known
-    unknown = [n for n in spec.ranges if n not in {v.name for v in graph.inputs}]
-    if unknown:
-        raise InputError(f"ranges names {', '.join(unknown)}; the inputs are {', '.join(v.name for v in graph.inputs)}.")
-    return out

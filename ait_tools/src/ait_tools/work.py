@@ -22,12 +22,17 @@ class Kernel:
     def least_seconds(self, peak: Mapping[str, float]) -> float | None:
         """The roofline's bound (Williams et al. 2009): the longer of computing at the peak rate and moving at the peak
         bandwidth. None if neither is known."""
-        times = [w / p for w, p in ((self.flops, peak.get("flops")), (self.bytes, peak.get("bytes_per_second"))) if w is not None and p]
+        times = [
+            w / p
+            for w, p in ((self.flops, peak.get("flops")), (self.bytes, peak.get("bytes_per_second")))
+            if w is not None and p
+        ]
         return max(times, default=None)
 
 
 def kernels(manifest: Mapping[str, Any], sizes: Mapping[str, int]) -> list[Kernel]:
     """The kernels of a compiled model in the order in which they run."""
+
     def at(text: str) -> int:
         return int(dims.parse(text, dict(sizes)))  # type: ignore[arg-type]
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: JSON for programs, tables and progress for people at a terminal, plain lines otherwise."""
+"""What commands print: JSON for programs, tables for people at a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -44,28 +43,6 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for row in rows:
         shown.add_row(*(Text(str(c)) for c in row))  # Text: names are not markup
     Console().print(shown)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """What to give to ``ait.compile(progress=...)``: called with (stage, done, total), it draws a bar a stage on stderr
-    while the block runs, if that is a terminal and no JSON is wanted; else it does nothing."""
-    if not sys.stderr.isatty() or click.get_current_context().meta.get(WANTS_JSON):
-        yield lambda stage, done, total: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def update(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bar.add_task(escape(stage))
-            bar.update(tasks[stage], completed=done, total=total)
-
-        yield update
 
 
 def size(nbytes: float) -> str:

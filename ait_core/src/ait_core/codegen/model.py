@@ -12,7 +12,7 @@ from ait_core.fuse.place import Buffer, Placement
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim
 from ait_core.ir.graph import Graph, Value
-from ait_core.plan.arena import Request, plan
+from ait_core.memory.arena import Request, plan
 
 _ENUM = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "boolean"}  # fmt: skip
@@ -59,7 +59,7 @@ def cstring(text: str) -> str:
     out = []
     for byte in text.encode("utf-8", "surrogatepass"):
         c = chr(byte)
-        out.append(c if c.isalnum() or c in " _-.,:;+*/()[]{}<>=#%&|!^~@$'" else f"\\{byte:03o}")
+        out.append(c if byte < 128 and (c.isalnum() or c in " _-.,:;+*/()[]{}<>=#%&|!^~$'") else f"\\{byte:03o}")
     return '"' + "".join(out) + '"'
 
 
@@ -105,7 +105,7 @@ def manifest_text(manifest: dict[str, Any]) -> str:
 
 
 def _comment(text: str) -> str:
-    return "".join(c if c.isalnum() or c in " _.+-" else "_" for c in text)
+    return "".join(c if c.isascii() and (c.isalnum() or c in " _.+-") else "_" for c in text)
 
 
 def place_memory(run: list[Launch], load: list[Launch]) -> tuple[Dim, int]:

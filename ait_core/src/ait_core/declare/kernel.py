@@ -33,12 +33,15 @@ class Absorbs:
         rows: reductions over the last axis of the result (layer norm, softmax) after the epilogue.
         prologue: parameters whose elements are read through a functor, so pointwise work, gathers and views can be
             computed on the fly while reading.
+        reads_once: those of the prologue's parameters each of whose elements the kernel reads at most once, so that
+            even costly work is better done there than stored first.
         strided: parameters that may be read through any strides.
     """
 
     epilogue: bool = False
     rows: bool = False
     prologue: frozenset[str] = frozenset()
+    reads_once: frozenset[str] = frozenset()
     strided: frozenset[str] = frozenset()
 
 

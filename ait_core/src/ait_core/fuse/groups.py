@@ -246,8 +246,10 @@ class Fuser:
             lower = Lowerer(lambda n, inside=inside: n in inside or self.recomputed(n), {})
             memo: dict[Expr, int] = {}
             worst = max(cost(lower.at(v, _vars(v.shape)), memo) for v, _ in readers)
-            single = len({self.of[user].index for _, (user, _) in readers}) == 1
-            if worst <= RECOMPUTE_COST or (single and all(self._once(user, i) for _, (user, i) in readers)):
+            # a kernel shares what its loops compute; each operand of an anchor is computed for itself
+            places = {(self.of[user].index, i if self.of[user].anchor is user else None) for _, (user, i) in readers}
+            once = len(places) == 1 and all(self._once(user, i) for _, (user, i) in readers)
+            if worst <= RECOMPUTE_COST or once:
                 g.inlined = True
 
     def _lighten(self) -> None:
@@ -316,10 +318,14 @@ class Fuser:
         return True
 
     def _once(self, user: Node, i: int) -> bool:
-        """Whether a reader reads each element about once."""
-        return isinstance(user.op.role, roles.Pointwise) and dims.same(
-            user.output.type.numel, user.inputs[i].type.numel  # type: ignore[union-attr]
-        )
+        """Whether a reader reads each element, perhaps through views, at most once."""
+        x, g = user.inputs[i], self.of[user]
+        for step, shape in base_of(x)[1]:  # type: ignore[arg-type]
+            if not dims.at_least(dims.prod(shape), dims.prod(step.shape(shape))):
+                return False  # the view repeats elements
+        if g.anchor is user:
+            return param_name(user, i) in g.kernel.absorbs.reads_once  # type: ignore[union-attr]
+        return isinstance(user.op.role, roles.Pointwise) and dims.same(user.output.type.numel, x.type.numel)  # type: ignore[union-attr]
 
     def _outputs(self) -> None:
         """Which values of each group are stored: those that somebody outside reads from memory."""

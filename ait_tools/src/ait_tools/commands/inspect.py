@@ -16,8 +16,9 @@ from ait_tools.source import artifact
 @click.argument("model")
 @json_option
 def command(model: str) -> None:
-    """Show what MODEL, a compiled model.so, was made by and for, what goes in and out, its constants, kernels and memory."""
+    """Show what a compiled MODEL (model.so) was made by and for, its inputs, outputs, constants, kernels and memory."""
     from ait_runtime.artifact import read_artifact
+
     from ait_tools.interface import Interface
 
     path = artifact(model)
@@ -36,7 +37,7 @@ def command(model: str) -> None:
             f"source    {m.get('source', 'not recorded')}",
             f"plugins   {', '.join(f'{n} {v}' for n, v in m['plugins'].items())}",
             f"memory    {size(m['weights_bytes'])} weights ({'inside' if m['embedded'] else 'beside'}), "
-            f"{size(m['derived_bytes'])} made from them at load, {size(m['peak_bytes'])} activations at the largest sizes",
+            f"{size(m['derived_bytes'])} made from them at load, {size(m['peak_bytes'])} activations at most",
         ]
         click.echo("\n".join(lines) + "\n")
         rows: list[tuple[Any, ...]] = [("dim", n, "", f"{d.lo} .. {d.hi}") for n, d in interface.dims.items()]
@@ -44,11 +45,17 @@ def command(model: str) -> None:
             rows += [(kind, t.name, t.dtype, str(t)[len(str(t.dtype)) :]) for t in some]
         table(("", "name", "dtype", "shape"), rows)
         click.echo()
-        table(("constant", "dtype", "shape", "bytes", "sha256"),
-              [(c["name"], c["dtype"], "x".join(map(str, c["shape"])) or "scalar", c["bytes"], c["sha256"][:12])
-               for c in m["constants"]])  # fmt: skip
+        table(
+            ("constant", "dtype", "shape", "bytes", "sha256"),
+            [
+                (c["name"], c["dtype"], "x".join(map(str, c["shape"])) or "scalar", c["bytes"], c["sha256"][:12])
+                for c in m["constants"]
+            ],
+        )
         click.echo()
-        table(("kernel", "ops", "flops", "bytes"),
-              [(k["group"], k["ops"], k["flops"] if k["flops"] is not None else "?", k["bytes"]) for k in m["kernels"]])  # fmt: skip
+        table(
+            ("kernel", "ops", "flops", "bytes"),
+            [(k["group"], k["ops"], k["flops"] if k["flops"] is not None else "?", k["bytes"]) for k in m["kernels"]],
+        )
 
     output(data, show)
