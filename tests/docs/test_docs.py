@@ -150,7 +150,8 @@ def test_every_package_is_in_the_table_of_the_readme() -> None:
 
 
 def test_every_environment_variable_is_documented() -> None:
-    read = re.compile(r"""(?:environ|getenv|threads_from|environ, v|variable)[^\n]*?"(AIT_[A-Z_]+)"|"(AIT_(?:DISABLE_)?PLUGINS)\"""")
+    by_call = r'(?:environ|getenv|threads_from|environ, v|variable)[^\n]*?"(AIT_[A-Z_]+)"'
+    read = re.compile(by_call + r'|"(AIT_(?:DISABLE_)?PLUGINS)"')
     sources = [p for ending in ("py", "h", "cpp") for p in ROOT.glob(f"ait_*/src/**/*.{ending}")]
     used = {n for p in sources for pair in read.findall(p.read_text(encoding="utf-8")) for n in pair if n}
     assert used >= {"AIT_CACHE_DIR", "AIT_CXX", "AIT_NUM_THREADS", "AIT_PLUGINS", "AIT_DISABLE_PLUGINS"}

@@ -97,7 +97,8 @@ class Builder:
         order = [*runtime, *sources]  # the runtime's objects come first on the link line
         for name, path in runtime.items():
             keys[name] = _digest(path.read_bytes(), headers, private, self.toolchain.identity, *self._flags(True))
-        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *self.toolchain.link_flags, *LINK_FLAGS, exports)
+        linking = [*self.toolchain.link_flags, *LINK_FLAGS, exports]
+        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *linking)
 
         if self.keep is not None:
             self._write_tree(self.keep, model, sources, runtime, embed, order)
