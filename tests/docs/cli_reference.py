@@ -40,7 +40,7 @@ def reference() -> str:
         command = context.command
         usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
         text = inspect.cleandoc(command.help or "")
-        rows = [r for p in command.params if (r := p.get_help_record(context))]
+        rows = [r for p in command.params if isinstance(p, click.Option) and (r := p.get_help_record(context))]
         table = ["| option | |", "| --- | --- |", *(f"| `{_cell(a)}` | {_cell(b)} |" for a, b in rows)]
         parts.append("\n".join([f"### {context.command_path}", "", f"`{usage}`", "", text, "", *table]))
     return "\n\n".join(parts)

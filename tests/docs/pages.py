@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 INERT = {"text", "cpp", "toml", "mermaid"}
 OWN_TEST = {"publish_your_own_op_pack.md"}  # pages whose snippets another test runs
-FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,10 @@ def pages() -> list[Path]:
 def blocks(page: Path) -> list[Block]:
     """The fenced blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
-    return [Block(page, text.count("\n", 0, m.start("text")) + 1, tuple(m["info"].split()), m["text"])
-            for m in FENCE.finditer(text)]  # fmt: skip
+    return [
+        Block(page, text.count("\n", 0, m.start("text")) + 1, tuple(m["info"].split()), textwrap.dedent(m["text"]))
+        for m in FENCE.finditer(text)
+    ]
 
 
 def prose(page: Path) -> str:

@@ -106,6 +106,14 @@ def test_links_resolve(page: Path) -> None:
         assert not fragment or fragment in anchors(target), f"{link}: there is no such heading"
 
 
+@pytest.mark.parametrize("page", [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"], ids=name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = [re.sub(r"^(ait_\w+)/src/\1/", r"\1/", p) for p in listed.stdout.splitlines()]
+    named = set(re.findall(r"`([\w/]+\.(?:py|h|hpp|cpp|toml|md))`", prose(page)))
+    assert named and not {n for n in named if not any(re.search(rf"(^|/){re.escape(n)}$", p) for p in paths)}
+
+
 def test_every_command_is_documented() -> None:
     text = cli_reference.PAGE.read_text(encoding="utf-8")
     assert text == cli_reference.with_reference(text), "Run python -m tests.docs.cli_reference."
