@@ -19,6 +19,9 @@ import pytest
 
 import ait_core
 from ait_core.declare import op as op_declarations
+from ait_core.declare.backend import Backend
+from ait_core.declare.frontend import Frontend
+from ait_core.declare.kernel import Absorbs, Kernel, KernelBuilder
 from ait_core.plugins import hooks
 from ait_core.plugins.kinds import KINDS
 from tests.docs import cli_reference
@@ -137,6 +140,14 @@ def test_every_declaration_of_an_op_is_documented_with_an_example() -> None:
     assert len(decorators) >= 8
     for decorator in decorators:
         assert f"`@{decorator}`" in prose(CONTRACTS) and f"@{decorator}(" in code, decorator
+
+
+@pytest.mark.parametrize("cls", [Absorbs, Kernel, KernelBuilder, Backend, Frontend], ids=lambda c: c.__name__)
+def test_every_member_of_a_contract_is_documented(cls: type) -> None:
+    text = prose(CONTRACTS)
+    members = [n for n in (*cls.__annotations__, *vars(cls)) if not n.startswith("_")]
+    missing = [n for n in dict.fromkeys(members) if not re.search(rf"`{n}\b", text)]
+    assert members and not missing
 
 
 def test_every_public_name_is_documented() -> None:

@@ -37,7 +37,7 @@ cpu = Kernel(
     op="decay.average",
     target="cpu",
     headers=("decay/cpu/average.h",),
-    absorbs=Absorbs(epilogue=True, prologue=frozenset({"x"})),
+    absorbs=Absorbs(epilogue=True, prologue=frozenset({"x"}), reads_once=frozenset({"x"})),
     accepts=lambda node, target: None if node.inputs[0].dtype.is_float else "only floating point is averaged",
     render=_render,
 )
@@ -56,4 +56,3 @@ def ait_kernels():
 @hookimpl
 def ait_includes():
     return [Path(__file__).parent / "include"]
-
