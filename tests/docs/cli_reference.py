@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import click
 
-from ait_core.cli import main
+from ait_tools.cli import main
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "cli.md"

@@ -74,7 +74,7 @@ def run_command(command: str, b: Block) -> str:
     """Run a command of a console block; what it prints."""
     program, *args = shlex.split(command)
     assert program in ("ait", "python"), f"{b}: only ait and python are run, not {program}"
-    start = [sys.executable] if program == "python" else [sys.executable, "-c", "from ait_core.cli import main; main()"]
+    start = [sys.executable] if program == "python" else [sys.executable, "-c", "from ait_tools.cli import main; main()"]
     done = subprocess.run([*start, *args], capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "120"})
     assert done.returncode == 0, f"{b}: `{command}` exits with {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout

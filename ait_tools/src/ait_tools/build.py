@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ait_core.cli._output import WANTS_JSON
 from ait_tools.interface import Interface
+from ait_tools.output import WANTS_JSON
 from ait_tools.source import Opened, artifact
 
 if TYPE_CHECKING:

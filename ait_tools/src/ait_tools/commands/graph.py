@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ait_core.cli._output import json_option, output, size
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, size
 
 
 @click.command("graph")

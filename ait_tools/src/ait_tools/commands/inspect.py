@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ait_core.cli._output import json_option, output, size, table
 from ait_core.errors import InputError
+from ait_tools.output import json_option, output, size, table
 from ait_tools.source import artifact
 
 

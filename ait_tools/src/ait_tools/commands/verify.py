@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ait_core.cli._output import json_option, output, table
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, table
 
 if TYPE_CHECKING:
     from ait_runtime.model import Model

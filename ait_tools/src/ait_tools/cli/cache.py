@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from ait_core.build.cache import LIMIT, Cache, Entry, root
-from ait_core.cli._output import json_option, output, size
+from ait_tools.output import json_option, output, size
 
 KINDS = ("objects", "models")
 STALE = 24 * 3600  # seconds after which a temporary file cannot belong to a build that runs
