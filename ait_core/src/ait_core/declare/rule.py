@@ -87,4 +87,4 @@ def lowerings_in(*modules: Any) -> list[Lowering]:
 
 def rules_in(*modules: Any) -> list[Rule]:
     """All rules at the top level of some modules: what the hook ``ait_rules`` returns."""
-    return [v for m in modules for v in vars(m).values() if isinstance(v, Rule)]
+    return list({id(v): v for m in modules for v in vars(m).values() if isinstance(v, Rule)}.values())  # `_` is one too

@@ -7,5 +7,6 @@
 
 #include "ait/cpu/math.h"
 #include "ait/cpu/parallel.h"
+#include "ait/cpu/reductions.h"
 #include "ait/cpu/simd.h"
 #include "ait/cpu/types.h"
