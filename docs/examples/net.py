@@ -14,7 +14,7 @@ def weight(name: str, *shape: int) -> ait.Value:
 
 
 def model() -> ait.Graph:
-    """A gated feed-forward block with a residual and a norm, its input joined to its output, and the sorted row sums."""
+    """A gated feed-forward block with residual and norm, its input joined to its output, and the sorted row sums."""
     t, gemm, norm = ait.ops.tensor, ait.ops.gemm, ait.ops.norm
     x = ait.input("x", (ait.dim("batch", 1, 256), WIDTH))
     gate = t.silu(gemm.linear(x, weight("gate", HIDDEN, WIDTH)))

@@ -25,9 +25,22 @@ from ait_core.declare.kernel import Absorbs, Kernel, KernelBuilder
 from ait_core.plugins import hooks
 from ait_core.plugins.kinds import KINDS
 from tests.docs import cli_reference
-from tests.docs.pages import EXAMPLES, INERT, ROOT, Block, anchors, blocks, commands, links, pages, prose, same_output
+from tests.docs.pages import (
+    EXAMPLES,
+    INERT,
+    OWN_TEST,
+    ROOT,
+    Block,
+    anchors,
+    blocks,
+    commands,
+    links,
+    pages,
+    prose,
+    same_output,
+)
 
-ALL = [b for page in pages() for b in blocks(page)]
+ALL = [b for page in pages() if page.name not in OWN_TEST for b in blocks(page)]
 RUNNING = sorted({b.page for b in ALL if b.runs})
 CONTRACTS = ROOT / "docs" / "contracts.md"
 

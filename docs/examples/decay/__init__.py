@@ -28,8 +28,8 @@ def average(x, *, keep: float):
 def _render(k: KernelBuilder) -> None:
     x = k.node.inputs[0]
     rows, n = shape = dims.prod(x.shape[:-1]), x.shape[-1]
-    keep = repr(float(k.node.attrs["keep"]))
-    k.body(f"decay::average({k.size(rows)}, {k.size(n)}, {keep}, {k.reader('x', shape)}, {k.writer(shape)}, ctx.threads);")
+    sizes, keep = f"{k.size(rows)}, {k.size(n)}", repr(float(k.node.attrs["keep"]))
+    k.body(f"decay::average({sizes}, {keep}, {k.reader('x', shape)}, {k.writer(shape)}, ctx.threads);")
 
 
 cpu = Kernel(
