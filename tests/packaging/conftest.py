@@ -74,13 +74,17 @@ class Environment:
         venv.create(folder, with_pip=False, symlinks=True)
         self.bin = folder / "bin"
         self.site = next((folder / "lib").glob("python*/site-packages"))
-        for dist in _closure(requirements(PACKAGES)[1], {}).values():
+        self.link(requirements(PACKAGES)[1])
+        self.cwd = folder / "elsewhere"
+        self.cwd.mkdir()
+
+    def link(self, distributions: Iterable[str]) -> None:
+        """Make distributions of the environment that runs the tests, and what they require, visible in this one."""
+        for dist in _closure(distributions, {}).values():
             for path in _top_level(dist):
                 target = self.site / path.name
                 if not target.exists():
                     target.symlink_to(path)
-        self.cwd = folder / "elsewhere"
-        self.cwd.mkdir()
 
     def install(self, wheels: Iterable[Path]) -> None:
         """Install wheels as pip does from an index, but for their requirements."""

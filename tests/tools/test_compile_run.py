@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ait_runtime.weights_file import write_weights
 
 import ait_core
 from ait_core.errors import AITError
+from ait_runtime.weights_file import write_weights
 from ait_tools.source import find, open_model
 from tests.tools import models
 from tests.tools.conftest import MODELS, ait, error, ok

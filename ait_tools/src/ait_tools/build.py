@@ -19,10 +19,10 @@ from ait_tools.source import Opened, artifact
 
 if TYPE_CHECKING:
     import numpy as np
-    from ait_runtime.model import Model
 
     from ait_core.build.driver import Built, Progress
     from ait_core.compiler import Plan
+    from ait_runtime.model import Model
     from ait_tools.options import How
 
 

@@ -12,7 +12,7 @@ from ait_core.fuse.place import Buffer, Placement
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim
 from ait_core.ir.graph import Graph, Value
-from ait_core.plan.arena import Request, plan
+from ait_core.memory.arena import Request, plan
 
 _ENUM = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "boolean"}  # fmt: skip

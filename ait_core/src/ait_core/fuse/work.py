@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work that a kernel must do at least: arithmetic, and bytes to and from memory. ``ait bench`` holds time against it.
+"""The work a kernel must do at least: arithmetic, and bytes to and from memory, as ``ait bench`` shows them.
 
 Every value counts once, however a kernel gets at it: what a template computes twice or reads again from a cache is its
 own affair. Sizes stay symbolic. Nothing here knows an op by name.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ait_core.declare import roles
 from ait_core.fuse.groups import Fuser, Group
-from ait_core.fuse.lower import Lowerer, base_of
+from ait_core.fuse.lower import Lowerer
 from ait_core.fuse.nest import walk
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim
@@ -37,7 +37,7 @@ def group_work(group: Group, fuser: Fuser) -> Work:
 
 
 def work(nodes: Iterable[Node], stored: Iterable[Value], recomputed=lambda node: False) -> Work:
-    """The work of some nodes that store some values and read everything else, but for nodes ``recomputed``, from memory."""
+    """The work of nodes that store some values and read from memory whatever is not theirs or ``recomputed``."""
     inside, reads = dict.fromkeys(nodes), {}
     todo = list(inside)
     while todo:
@@ -67,15 +67,12 @@ def node_flops(node: Node) -> Dim | None:
             return node.inputs[0].type.numel  # type: ignore[union-attr]
         case roles.Composite(build):
             made = build(*(v and Value(v.name, v.type) for v in node.inputs), **node.attrs)
-            return _total(node_flops(n) for n in _graph(made).nodes)
+            many = made if isinstance(made, tuple) else (made,)
+            return _total(node_flops(n) for n in Graph({str(i): v for i, v in enumerate(many)}).nodes)
         case roles.Pointwise() | roles.Indexed():
             own = sum(PRIMITIVES[e.op].cost for e in _exprs(node) if e.op in PRIMITIVES and e.kind != INDEX)
             return dims.prod((own, node.output.type.numel))
     return None
-
-
-def _graph(made) -> Graph:
-    return Graph({str(i): v for i, v in enumerate(made if isinstance(made, tuple) else (made,))})
 
 
 def _exprs(node: Node) -> Iterator[Expr]:

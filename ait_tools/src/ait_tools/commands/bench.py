@@ -13,8 +13,8 @@ from ait_tools import options
 
 if TYPE_CHECKING:
     import numpy as np
-    from ait_runtime.model import Model
 
+    from ait_runtime.model import Model
     from ait_tools.work import Kernel
 
 

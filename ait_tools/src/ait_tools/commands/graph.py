@@ -24,7 +24,6 @@ def command(model: str, how: options.How, sizes: options.Sizes, out: str | None)
     Nothing is compiled.
     """
     from ait_runtime.weights_file import replacing
-
     from ait_tools.diagram import after, before
     from ait_tools.interface import Interface
     from ait_tools.page import page
