@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from ait_core.ir.dtypes import dtype
 from ait_core.ir.graph import Graph, Value, input, run_reference
 from ait_core.plugins.registry import registry
 
-UNIT = 64  # loop kernels a translation unit: parsing the headers takes as long as compiling a dozen of them
+UNIT = 48  # kernels a translation unit: the headers take as long as a dozen of them
 TOLERANCE = {"float64": 1e-6, "float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 Arrays = Mapping[str, np.ndarray]
 
@@ -28,12 +28,13 @@ Arrays = Mapping[str, np.ndarray]
 @dataclass(frozen=True)
 class Case:
     """A graph, and one or more sets of inputs to run it on. ``loose``: how many times the usual tolerance results may
-    differ."""
+    differ; ``slack(graph, arrays)``: by how much more, by the name of the output."""
 
     name: str
     graph: Graph
     runs: Sequence[Arrays]
     loose: float = 1.0
+    slack: Callable[[Graph, Arrays], Mapping[str, float]] = lambda graph, arrays: {}
 
     def sizes(self) -> dict[dims.DimSymbol, tuple[int, ...]]:
         """What each dim is in each run."""
@@ -113,32 +114,39 @@ def load(plan: Plan) -> Any:
 @contextmanager
 def _units(launches: list[Launch]) -> Iterator[None]:
     """Build models from the translation units of these launches, whichever of them they need."""
-    usual, size = codegen.units, codegen.UNIT
+    sources: dict[Any, dict[str, str]] = {}
+    for x in launches:
+        sources.setdefault(x.group.kernel, {})[x.function] = x.source
+    shared: dict[str, str] = {}
+    for of in sources.values():
+        texts = list(of.values())
+        for i in range(0, len(texts), UNIT):
+            shared[f"unit_{len(shared)}.cpp"] = "\n".join(texts[i : i + UNIT])
+    usual = codegen.units
     try:
-        codegen.UNIT = UNIT
-        shared = usual(launches)
         codegen.units = lambda _: dict(shared)
         yield
     finally:
-        codegen.units, codegen.UNIT = usual, size
+        codegen.units = usual
 
 
 def differences(case: Case, run: Arrays, got: Arrays, prefix: str = "") -> Iterator[str]:
     """What differs between outputs, named with a prefix, and the reference."""
+    slack = case.slack(case.graph, run)
     for k, want in run_reference(case.graph, run).items():
         try:
-            assert_close(got[prefix + k], want, case.loose)
+            assert_close(got[prefix + k], want, case.loose, slack.get(k, 0.0))
         except AssertionError as e:
             yield f"output {k}:\n{e}\n{case.graph}"
 
 
-def assert_close(got: np.ndarray, want: np.ndarray, loose: float = 1.0) -> None:
+def assert_close(got: np.ndarray, want: np.ndarray, loose: float = 1.0, slack: float = 0.0) -> None:
     """Compare results: dtype and shape always; integers and truth values exactly; floats within a tolerance of their
-    dtype, relative to themselves or to 1; NaN and infinities in the same places."""
+    dtype, relative to themselves or to 1, plus ``slack``; NaN and infinities in the same places."""
     assert got.dtype == want.dtype and got.shape == want.shape, f"{got.dtype}{got.shape}, not {want.dtype}{want.shape}"
     if dtype(want.dtype).is_float:
         tolerance = TOLERANCE[dtype(want.dtype).name] * loose
         wide = got.astype(np.float64), want.astype(np.float64)
-        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance + slack)
     else:
         np.testing.assert_array_equal(got, want)
