@@ -74,8 +74,9 @@ def bench_linear(library: ctypes.CDLL, name: str, gelu: bool, threads: int, peak
         packed = buffer(getattr(library, f"packed_bytes_{name}")(size(k), size(n)))
         workspace = buffer(getattr(library, f"linear_workspace_{name}")(size(n), size(k), threads))
         getattr(library, f"pack_{name}")(pointer(packed), pointer(weight), size(k), size(n), threads)
-        call, arguments = getattr(library, f"linear_{name}"), (size(m), size(n), size(k), *map(pointer, (x, packed, bias, out)), gelu,
-                                                               pointer(workspace), threads)  # fmt: skip
+        operands = map(pointer, (x, packed, bias, out))
+        call = getattr(library, f"linear_{name}")
+        arguments = (size(m), size(n), size(k), *operands, gelu, pointer(workspace), threads)
 
         def reference(x=x, weight=weight, bias=bias):
             y = F.linear(x, weight, bias)

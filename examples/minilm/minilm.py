@@ -17,8 +17,11 @@ def model_dir() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def load_module():
-    """The sentence encoder as a PyTorch module: ``(input_ids, attention_mask) -> embeddings [batch, 384]``."""
+def load_module(positions: int | None = None):
+    """The sentence encoder as a PyTorch module: ``(input_ids, attention_mask) -> embeddings [batch, 384]``.
+
+    With ``positions``, the same architecture for that many positions, with random weights.
+    """
     import torch
     import transformers
 
@@ -27,7 +30,12 @@ def load_module():
     class SentenceEncoder(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.bert = transformers.AutoModel.from_pretrained(model_dir(), local_files_only=True)
+            if positions is None:
+                self.bert = transformers.AutoModel.from_pretrained(model_dir(), local_files_only=True)
+            else:
+                config = transformers.AutoConfig.from_pretrained(model_dir(), local_files_only=True)
+                config.max_position_embeddings = positions
+                self.bert = transformers.AutoModel.from_config(config)
 
         def forward(self, input_ids, attention_mask):
             hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "lowerings.md"
 
 
 def test_example(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    code = re.search(r"```python run\n(.*?)```", PAGE.read_text(), re.S)
     assert code is not None
     module = ModuleType("lowerings_example")
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from ait_runtime.signature import Signature, Structured
 from ait_core.errors import InputError
 from ait_core.ir.graph import run_reference
+from ait_runtime.signature import Signature, Structured
 from tests.frontend_torch.helpers import assert_same, callable_of, check, imported
 
 Pair = namedtuple("Pair", "first second")

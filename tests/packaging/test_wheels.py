@@ -114,7 +114,7 @@ def test_a_wheel_holds_all_that_is_needed(wheels, package):
     needs = [Requirement(r).name for r in about.get_all("Requires-Dist") or ()]
     assert ("torch" in needs) == (package == "ait_frontend_torch")
     assert (f"{package} = {package}.plugin" in points) == (ROOT / package / "src" / package / "plugin.py").exists()
-    assert ("ait = ait_core.cli:main" in points) == (package == "ait_core")
+    assert ("ait = ait_tools.cli:main" in points) == (package == "ait_tools")
 
 
 def test_installed_wheels_compile_a_model_and_bad_plugins_cost_only_themselves(wheels, plugin_wheels, environment):

@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from ait_core.build.cache import Cache
-from ait_core.cli import MODULES, main
-from ait_core.cli._output import table
+from ait_tools.cli import MODULES, main
+from ait_tools.output import table
 from tests.plugins.conftest import op_source
 
 COMMANDS = """
 import sys
 import click
-from ait_core.cli._output import json_option, output
+from ait_tools.output import json_option, output
 from ait_core.errors import GraphError, InternalError
 from ait_core.plugins.hooks import hookimpl
 
@@ -174,7 +174,7 @@ def test_plugins(site):
 
 
 def test_doctor(site, monkeypatch):
-    monkeypatch.setattr("ait_core.cli.doctor.core_checks", lambda: iter(()))
+    monkeypatch.setattr("ait_tools.cli.doctor.core_checks", lambda: iter(()))
     nothing = run("doctor", "--json")
     assert nothing.exit_code == 1
     assert json.loads(nothing.stdout)["checks"][0]["fix"] == "pip install ait-backend-cpu"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ait_core.cli import main
+from ait_tools.cli import main
 
 MODELS = str(Path(__file__).parent / "models.py")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ait_runtime.weights_file import write_weights
 
 import ait_core
 from ait_core.errors import AITError
+from ait_runtime.weights_file import write_weights
 from ait_tools.source import find, open_model
 from tests.tools import models
 from tests.tools.conftest import MODELS, ait, error, ok
@@ -95,7 +95,7 @@ def test_inspect_reads_the_manifest_without_loading(compiled):
     code = f"""
 import sys
 from click.testing import CliRunner
-from ait_core.cli import main
+from ait_tools.cli import main
 assert CliRunner().invoke(main, ["inspect", {compiled("mlp")!r}]).exit_code == 0
 assert "ait_runtime._native" not in sys.modules and "torch" not in sys.modules
 assert {compiled("mlp")!r} not in open("/proc/self/maps").read()

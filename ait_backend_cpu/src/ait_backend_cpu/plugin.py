@@ -7,13 +7,12 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ait_backend_cpu import isa, loops, toolchain
 from ait_core.codegen.kernel import SourceBuilder
 from ait_core.declare.backend import Backend, Check, Target, Toolchain
 from ait_core.errors import ToolchainError
 from ait_core.fuse.nest import LoopNest
 from ait_core.plugins.hooks import hookimpl
-
-from ait_backend_cpu import isa, loops, toolchain
 
 API_VERSION = 1
 

@@ -66,7 +66,9 @@ def find_target(spec: str, plugins: Registry) -> Target:
     name, _, rest = spec.partition(":")
     if name not in plugins.backends:
         known = ", ".join(plugins.backends) or "none"
-        raise ToolchainError(f"No backend for target {spec!r}. Installed backends: {known}. `ait plugins` shows what failed to load.")
+        raise ToolchainError(
+            f"No backend for target {spec!r}. Installed backends: {known}. `ait plugins` shows what failed to load."
+        )
     return plugins.backends[name].target(rest)
 
 
@@ -78,7 +80,7 @@ def plan(obj: Any, example_inputs: Any = None, *, dynamic_shapes: Any = None, ta
     return make_plan(source.graph, plugins, find_target(target, plugins), disable)
 
 
-def compile(  # noqa: A001
+def compile(
     obj: Any,
     example_inputs: Sequence[Any] | dict[str, Any] | None = None,
     *,

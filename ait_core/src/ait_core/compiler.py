@@ -142,7 +142,8 @@ def _name_groups(placement: Placement) -> None:
 
 
 def build(plan: Plan, registry: Registry, *, manifest: Mapping[str, Any] | None = None, embed: bool = True,
-          jobs: int | None = None, keep: Path | None = None, progress: Progress | None = None) -> tuple[Built, ModelSource]:  # fmt: skip
+          jobs: int | None = None, keep: Path | None = None,
+          progress: Progress | None = None) -> tuple[Built, ModelSource]:  # fmt: skip
     """Compile a plan into a library in the cache."""
     toolchain = plan.backend.toolchain(plan.target)
     described = {**describe(plan, registry), **(manifest or {}), "compiler": toolchain.identity}

@@ -15,7 +15,6 @@ from torch.utils import _pytree as pytree
 
 from ait_core.declare.frontend import Imported
 from ait_core.declare.rule import Lowering
-from ait_runtime.signature import Signature, Structured, Tree
 from ait_core.errors import DTypeError, InputError, UnsupportedError
 from ait_core.ir import dims
 from ait_core.ir.graph import Graph, Value
@@ -24,6 +23,7 @@ from ait_frontend_torch.export import decompose, export, split_inputs
 from ait_frontend_torch.importer import Importer, Problem, Refused
 from ait_frontend_torch.symbols import Symbols
 from ait_frontend_torch.tensors import identity, torch_dtype
+from ait_runtime.signature import Signature, Structured, Tree
 
 ROUNDS = 8  # of decomposition; each must remove an op that has no lowering, so real models need one or two
 SHOWN = 3  # source lines per op in a report

@@ -13,8 +13,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind
 from torch.utils import _pytree as pytree
 
-from ait_runtime.signature import Tree
 from ait_core.errors import UnsupportedError
+from ait_runtime.signature import Tree
 
 
 def arguments(program: ExportedProgram, forward: Callable | None) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 
-from ait_runtime.signature import Tree
 from ait_core.errors import UnsupportedError
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim, DimSymbol
+from ait_runtime.signature import Tree
 
 _ROUNDS_DOWN = ("FloorToInt", "TruncToInt", "floor")  # sizes are never negative, so truncation is the same
 

@@ -8,6 +8,7 @@ from ait_core.ir import dims
 from ait_core.ir.dims import Shape
 from ait_core.ir.graph import Node
 
+
 def _four(shape: Shape) -> Shape:
     """[..., heads, length, dim] with the leading axes as one batch."""
     if len(shape) == 3:
@@ -38,7 +39,8 @@ def render(k: KernelBuilder) -> None:
     if k.has("mask"):
         mask = node.inputs[3]
         lead = tuple(1 for _ in range(len(node.output.shape) - len(mask.shape))) + mask.shape
-        score = f"ait_ops_attention::{'Boolean' if mask.dtype.name == 'bool' else 'Additive'}Mask{{{k.reader('mask', _four(lead))}}}"
+        kind = "BooleanMask" if mask.dtype.name == "bool" else "AdditiveMask"
+        score = f"ait_ops_attention::{kind}{{{k.reader('mask', _four(lead))}}}"
     tensors = [
         f"ait_ops_attention::Tensor4<{t}>{{{k.pointer(p)}, {', '.join(k.strides(p))}}}" for p in ("q", "k", "v")
     ]

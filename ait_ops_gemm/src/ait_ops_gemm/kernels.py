@@ -9,6 +9,7 @@ from ait_core.ir.dims import Dim, Shape
 from ait_core.ir.dtypes import DType
 from ait_core.ir.graph import Node
 
+
 def problem(node: Node) -> tuple[Dim, Dim, Dim, Dim]:
     """(batch, M, N, K) as the kernel walks it: with one matrix B for all, leading axes of A are rows."""
     a, b = node.inputs[0], node.inputs[1]

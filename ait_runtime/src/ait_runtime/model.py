@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ait_runtime import _native
-from ait_runtime.signature import Signature, Structured
-from ait_runtime.errors import ArtifactError, InputError
 from ait_runtime.artifact import ABI_VERSION, read_artifact
+from ait_runtime.errors import ArtifactError, InputError
+from ait_runtime.signature import Signature, Structured
 from ait_runtime.weights_file import replacing, write_weights
 
 if _native.ABI_VERSION != ABI_VERSION:

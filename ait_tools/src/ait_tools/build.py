@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ait_core.cli._output import WANTS_JSON
 from ait_tools.interface import Interface
+from ait_tools.output import WANTS_JSON
 from ait_tools.source import Opened, artifact
 
 if TYPE_CHECKING:
     import numpy as np
-    from ait_runtime.model import Model
 
     from ait_core.build.driver import Built, Progress
     from ait_core.compiler import Plan
+    from ait_runtime.model import Model
     from ait_tools.options import How
 
 

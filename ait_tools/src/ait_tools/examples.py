@@ -11,9 +11,8 @@ import numpy as np
 from ait_core.errors import InputError
 
 if TYPE_CHECKING:
-    from ait_runtime.signature import Signature
-
     from ait_core.ir.graph import Graph
+    from ait_runtime.signature import Signature
     from ait_tools.source import Spec
 
 

@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING, Any
 from ait_core.errors import AITError, InputError
 
 if TYPE_CHECKING:
-    from ait_runtime.signature import Signature
-
     from ait_core.ir.graph import Graph
+    from ait_runtime.signature import Signature
 
 FORMS = "A model is model.so, file.py:name, package.module:name, or a file that a frontend reads (model.pt2)."
 

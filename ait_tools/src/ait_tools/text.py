@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ait_core.cli._output import size
+from ait_tools.output import size
 
 
 def text(data: dict[str, Any]) -> str:

@@ -53,7 +53,8 @@ def _run(
 ):
     flats = [_flat(x, layout) for x in (q, k, v)]
     case = Case(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3],
-                *((ctypes.c_int64 * 4)(*f[1]) for f in flats), *(f[2] for f in flats), causal, offset, zero, threads, scale)  # fmt: skip
+                *((ctypes.c_int64 * 4)(*f[1]) for f in flats), *(f[2] for f in flats),
+                causal, offset, zero, threads, scale)  # fmt: skip
     out = np.full((*q.shape[:3], v.shape[3]), -77, np.float64 if name == "f64" else np.float32)
     visits = np.zeros(out.shape, np.uint8)
     arrays = [f[0] for f in flats] + [None if mask is None else np.ascontiguousarray(mask, np.float32), out, visits]

@@ -37,7 +37,7 @@ def _flat(array: np.ndarray, order: str) -> tuple[np.ndarray, list[int], int]:
     strides = [s // array.itemsize for s in storage.strides]
     if array.shape[0] == 1:
         strides[0] = 0
-    extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides)) if array.size else 0
+    extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 0
     flat = np.lib.stride_tricks.as_strided(storage, (extent,), (array.itemsize,)) if extent else array.ravel()
     return np.ascontiguousarray(flat), strides, extent
 

@@ -143,7 +143,7 @@ def test_binary_integer_matches_python(build, dtype):
                 _call(getattr(library, f"{name}_{suffix}"), x, y), reference(x, y), err_msg=name
             )
         positive = y >= 0
-        expected = [(pow(int(a), int(b), 2**64) + 2**63) % 2**64 - 2**63 for a, b in zip(x[positive], y[positive])]
+        expected = [(pow(int(a), int(b), 2**64) + 2**63) % 2**64 - 2**63 for a, b in zip(x[positive], y[positive], strict=True)]
         got = _call(getattr(library, f"pow_{suffix}"), x[positive], y[positive])
         np.testing.assert_array_equal(got, np.array(expected, np.int64).astype(dtype))
 

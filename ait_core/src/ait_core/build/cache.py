@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from ait_core.errors import AITError
 
 LIMIT = 4 << 30  # bytes
+STALE = 3600.0  # seconds after which a file that is still being written belongs to a build that died
 
 
 def root() -> Path:
@@ -91,7 +93,7 @@ class Cache:
     def entries(self) -> list[Entry]:
         """All entries, least recently used first."""
         found = []
-        for path in self.dir.glob("??/[!.]*"):  # dot files are being written
+        for path in self.dir.glob("??/*"):
             try:
                 stat = path.stat()
             except OSError:
@@ -99,9 +101,13 @@ class Cache:
             found.append(Entry(path, stat.st_size, stat.st_mtime))
         return sorted(found, key=lambda e: e.used)
 
+    def removable(self) -> list[Entry]:
+        """The entries that are whole, or left over from a build that died: nothing that is being written."""
+        return [e for e in self.entries() if not e.path.name.startswith(".") or time.time() - e.used > STALE]
+
     def trim(self, limit: int = LIMIT) -> int:
         """Remove least recently used entries until the cache is at most ``limit`` bytes; returns the bytes removed."""
-        entries = self.entries()
+        entries = self.removable()
         excess = sum(e.nbytes for e in entries) - limit
         removed = 0
         for e in entries:

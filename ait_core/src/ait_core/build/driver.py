@@ -82,7 +82,7 @@ class Builder:
         from ait_core.codegen.model import manifest_text
         from ait_runtime.artifact import seal
 
-        embed = self.embed and model.weights_bytes > 0
+        embed = self.embed and bool(model.weights)
         manifest = manifest_text(model.manifest)
         sources = dict(model.sources)
         sources["model.cpp"] = model.model_cpp(embed, manifest)
@@ -97,7 +97,8 @@ class Builder:
         order = [*runtime, *sources]  # the runtime's objects come first on the link line
         for name, path in runtime.items():
             keys[name] = _digest(path.read_bytes(), headers, private, self.toolchain.identity, *self._flags(True))
-        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *self.toolchain.link_flags, *LINK_FLAGS, exports)
+        linking = [*self.toolchain.link_flags, *LINK_FLAGS, exports]
+        model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *linking)
 
         if self.keep is not None:
             self._write_tree(self.keep, model, sources, runtime, embed, order)
@@ -143,7 +144,7 @@ class Builder:
                 for offset, v in model.weights:
                     f.seek(offset)
                     v.constant.array.tofile(f)  # type: ignore[union-attr]
-                f.truncate(model.weights_bytes)
+                f.truncate(max(64, model.weights_bytes))  # weights may all be empty
             (where / "weights.S").write_text(
                 ".section .lrodata,\"a\",@progbits\n.global ait_weights\n.hidden ait_weights\n.balign 64\nait_weights:\n"
                 '.incbin "weights.bin"\n.section .note.GNU-stack,"",%progbits\n'

@@ -170,7 +170,7 @@ class Emitter:
 
     def _pointer(self, base: str, storage: str, at: Affine, block: Block, key: object) -> tuple[str, Block]:
         home = block.home(frozenset().union(*(self.needs(t) for t in at.terms)) if at.terms else frozenset())
-        outer = [b for b in home.chain()[:-1]]
+        outer = home.chain()[:-1]
         if outer and at.terms:
             above = outer[-1]
             known = frozenset().union(*(b.known for b in outer))

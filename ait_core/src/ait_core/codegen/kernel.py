@@ -246,8 +246,8 @@ class SourceBuilder:
         args = ", ".join(f"[[maybe_unused]] ait::index_t k{i}" for i in range(len(shape) - 1))
         floats = self.size(dims.as_dim(dims.floor_div(nest.scratch_bytes(), 4)))
         self.top.lines += [
-            f"const ait::FinishRows {name}{{{floats}, [=, &ctx]({args}, const {acc}* AIT_RESTRICT acc, [[maybe_unused]] float* scratch)"
-            " AIT_LAMBDA_INLINE {", *indent(row.lines), "}};"]  # fmt: skip
+            f"const ait::FinishRows {name}{{{floats}, [=, &ctx]({args}, const {acc}* AIT_RESTRICT acc, "
+            "[[maybe_unused]] float* scratch) AIT_LAMBDA_INLINE {", *indent(row.lines), "}};"]  # fmt: skip
         return name
 
     def scratch_bytes(self) -> Dim:
@@ -284,7 +284,8 @@ class SourceBuilder:
             '#include "ait/functors.h"',
             *(f'#include "{h}"' for h in self.headers),
             "",
-            'extern "C" void @NAME@([[maybe_unused]] const ait::KernelContext& ctx, void* const* p, [[maybe_unused]] const ait::index_t* d) {',
+            'extern "C" void @NAME@([[maybe_unused]] const ait::KernelContext& ctx, void* const* p, '
+            "[[maybe_unused]] const ait::index_t* d) {",
             *indent([*unpack, *self._declared, *self.top.lines]),
             "}",
             "",

@@ -154,8 +154,10 @@ def is_flat(nest: LoopNest, address) -> bool:
 
     inner = {v.name for s in nest.stages for v in s.loops}
 
+    division = ("idiv", "imod")
+
     def divides(e: Expr) -> bool:
-        return any(x.op in ("idiv", "imod") and any(y.op == "var" and y.payload.name in inner for y in walk([x])) for x in walk([e]))
+        return any(x.op in division and any(y.op == "var" and y.payload.name in inner for y in walk([x])) for x in walk([e]))
 
     for stage in nest.stages:
         exprs = list(stage.exprs())
@@ -165,8 +167,8 @@ def is_flat(nest: LoopNest, address) -> bool:
             if any(divides(t) for t in address(v, coords).terms):
                 return False
         for e in exprs:  # divisions that are values, not addresses
-            if any(x.op not in ("load", "idiv", "imod", "mul", "add") and any(a.op in ("idiv", "imod") and divides(a) for a in x.args)
-                   for x in walk([e])):  # fmt: skip
+            users = (x for x in walk([e]) if x.op not in ("load", "mul", "add", *division))
+            if any(a.op in division and divides(a) for x in users for a in x.args):
                 return False
     return True
 

@@ -215,7 +215,7 @@ def build_nest(nodes: list[Node], outputs: list[Value], inside: Callable[[Node],
 
     ordered = [stages[k] for k in sorted(stages, key=lambda k: (k[0], len(k[1])))]
     if len(ordered) > 1:
-        _carry(ordered)
+        _Carrier(ordered)
     return LoopNest(outer, rows, ordered)
 
 
@@ -263,52 +263,55 @@ def cost(e: Expr, memo: dict[Expr, int]) -> int:
     return memo[e]
 
 
-def _carry(stages: list[Stage]) -> None:
-    """Replace what an earlier stage has computed per element by what it kept in scratch memory."""
-    made: dict[tuple[Expr, tuple[Var, ...]], tuple[int, Expr]] = {}  # first stage, and the expression there
-    kept: dict[Expr, Scratch] = {}
-    costs: dict[Expr, int] = {}
-    for i, stage in enumerate(stages):
+class _Carrier:
+    """Replaces what an earlier stage has computed per element by what it kept in scratch memory."""
+
+    def __init__(self, stages: list[Stage]) -> None:
+        self.stages = stages
+        self.made: dict[tuple[Expr, tuple[Var, ...]], tuple[int, Expr]] = {}  # first stage, and the expression there
+        self.kept: dict[tuple[Expr, tuple[Var, ...]], Scratch] = {}
+        self.costs: dict[Expr, int] = {}
+        for i, stage in enumerate(stages):
+            self._stage(i, stage)
+
+    def _stage(self, i: int, stage: Stage) -> None:
         names = {v.name for v in stage.loops}
-        memo: dict[Expr, Expr] = {}
         varies: dict[Expr, bool] = {}
-        for e in walk(stage.exprs()):
-            varies[e] = (e.op == "var" and e.payload.name in names) or any(varies[a] for a in e.args)
-
-        def replace(root: Expr) -> Expr:
-            stack = [root]
-            while stack:
-                e = stack[-1]
-                if e in memo:
-                    stack.pop()
-                    continue
-                key = (e, stage.loops)  # noqa: B023
-                if key in made and made[key][0] < i and varies[e] and cost(e, costs) > CARRY_COST:  # noqa: B023
-                    if e not in kept:
-                        first, there = made[key]
-                        kept[e] = Scratch(f"kept{len(kept)}", there, stage.loops)  # noqa: B023
-                        stages[first].carries.append(kept[e])
-                    at = tuple(var(v.name, v.size).expr() for v in stage.loops)  # noqa: B023
-                    memo[e] = Expr("carry", at, e.kind, Carry(kept[e]))
-                    stack.pop()
-                    continue
-                todo = [a for a in e.args if a not in memo]
-                if todo:
-                    stack.extend(todo)
-                    continue
-                memo[e] = Expr(e.op, tuple(memo[a] for a in e.args), e.kind, e.payload)
-                stack.pop()
-            return memo[root]
-
         before = list(stage.exprs())
+        for e in walk(before):
+            varies[e] = (e.op == "var" and e.payload.name in names) or any(varies[a] for a in e.args)
+        new: dict[Expr, Expr] = {}
         for r in stage.reduces:
-            r.expr = replace(r.expr)
-            r.position = None if r.position is None else replace(r.position)
+            r.expr = self._replaced(r.expr, i, stage, varies, new)
+            r.position = None if r.position is None else self._replaced(r.position, i, stage, varies, new)
         for s in stage.stores:
-            s.expr = replace(s.expr)
+            s.expr = self._replaced(s.expr, i, stage, varies, new)
         for e in walk(before):
             if varies[e]:
-                made.setdefault((e, stage.loops), (i, memo.get(e, e)))
+                self.made.setdefault((e, stage.loops), (i, new.get(e, e)))
+
+    def _replaced(self, root: Expr, i: int, stage: Stage, varies: dict[Expr, bool], new: dict[Expr, Expr]) -> Expr:
+        stack = [root]
+        while stack:
+            e = stack[-1]
+            known = self.made.get((e, stage.loops))
+            todo = [a for a in e.args if a not in new]
+            if e in new:
+                stack.pop()
+            elif known is not None and known[0] < i and varies[e] and cost(e, self.costs) > CARRY_COST:
+                new[e] = self._read_back(e, stage.loops, *known)
+            elif todo:
+                stack.extend(todo)
+            else:
+                new[e] = Expr(e.op, tuple(new[a] for a in e.args), e.kind, e.payload)
+        return new[root]
+
+    def _read_back(self, e: Expr, loops: tuple[Var, ...], first: int, there: Expr) -> Expr:
+        scratch = self.kept.get((e, loops))
+        if scratch is None:
+            scratch = self.kept[e, loops] = Scratch(f"kept{len(self.kept)}", there, loops)
+            self.stages[first].carries.append(scratch)
+        return Expr("carry", tuple(var(v.name, v.size).expr() for v in loops), e.kind, Carry(scratch))
 
 
 def bijective(node: Node) -> bool:

@@ -70,11 +70,12 @@ class Placer:
         self.graph, self.fuser, self.memory = graph, fuser, memory
         self.out = Placement(list(fuser.order))
         self.writers = {v: g for g in fuser.order for v in g.outputs}
+        self.parts: dict[Value, list[Value]] = {}  # of a join: the values written to its places
         for i, v in enumerate(graph.inputs):
             self._put(v, Buffer("input", i, v.type.nbytes), Layout.contiguous(v.shape))
         self._constants()
         for i, v in enumerate(graph.outputs.values()):
-            self._ask(v, Buffer("output", i, v.type.nbytes), Layout.contiguous(v.shape), None, "a graph output")
+            self._ask(v, Buffer("output", i, v.type.nbytes), Layout.contiguous(v.shape), "a graph output")
         self._joins()
         for v in self.writers:
             if v not in self.out.places:
@@ -115,48 +116,51 @@ class Placer:
                 self._put(v, Buffer("constant", len(self.out.constants), v.type.nbytes), Layout.contiguous(v.shape))
                 self.out.constants.append(v)
 
-    def _ask(self, v: Value, buffer: Buffer, layout: Layout, before: Group | None, why: str) -> None:
-        """Have ``v`` written to a place; with a copy if it must be."""
+    def _ask(self, v: Value, buffer: Buffer, layout: Layout, why: str) -> Value:
+        """Have ``v`` written to a place, with a copy if it must be; returns the value that is written there."""
         base, steps = base_of(v)
         back = _pull(layout, steps) if self.memory or not steps else None
         if back is None:
-            return self._copy(v, buffer, layout, before, f"{why}, seen through a view that strides cannot undo")
+            return self._copy(v, buffer, layout, f"{why}, seen through a view that strides cannot undo")
         if base in self.out.places or (base.node is None):
-            return self._copy(v, buffer, layout, before, f"{why}, but {base.name} lies elsewhere already")
+            return self._copy(v, buffer, layout, f"{why}, but {base.name} lies elsewhere already")
         if isinstance(base.node.op.role, roles.Join):
-            return self._place_join(base.node, buffer, back, before)
+            return self._place_join(base.node, buffer, back)
         if base not in self.writers:  # computed inside its readers: give it a kernel that stores it
-            return self._copy(v, buffer, layout, before, why)
+            return self._copy(v, buffer, layout, why)
         if self.writers[base].load_time and buffer.space != "derived":
-            return self._copy(v, buffer, layout, before, f"{why}, but {base.name} is made when the model is loaded")
+            return self._copy(v, buffer, layout, f"{why}, but {base.name} is made when the model is loaded")
         self._put(base, buffer, back)
+        return base
 
-    def _place_join(self, node: Node, buffer: Buffer, layout: Layout, before: Group | None) -> None:
+    def _place_join(self, node: Node, buffer: Buffer, layout: Layout) -> Value:
         axis = node.op.role.axis(*(x.type for x in node.operands), **node.attrs)  # type: ignore[union-attr]
         self._put(node.output, buffer, layout)
         start: Dim = 0
+        parts = self.parts[node.output] = []
         for x in node.operands:
             shape = (*layout.shape[:axis], x.shape[axis], *layout.shape[axis + 1 :])
             part = Layout(shape, layout.strides, dims.as_dim(layout.offset + start * layout.strides[axis]))
+            why = f"joined in {node.output.name}"
             if x.dtype != node.output.dtype:
-                self._copy(x, buffer, part, before, f"joined in {node.output.name} with a wider dtype", node.output.dtype)
+                parts.append(self._copy(x, buffer, part, f"{why} with a wider dtype", node.output.dtype))
             else:
-                self._ask(x, buffer, part, before, f"joined in {node.output.name}")
+                parts.append(self._ask(x, buffer, part, why))
             start = dims.as_dim(start + x.shape[axis])
+        return node.output
+
+    def _own_join(self, node: Node) -> None:
+        """Give a join a buffer of its own."""
+        load = all(v in self.fuser.constant for v in node.operands)
+        self._place_join(node, self._buffer(node.output, load), Layout.contiguous(node.output.shape))
 
     def _joins(self) -> None:
         """Joins that somebody reads from memory and that are not part of an output or of a larger join."""
-        readers = {}
-        for g in self.fuser.order:
-            for n in g.members:
-                for v in self._reads(n):
-                    readers.setdefault(v, g)
+        read = {v for g in self.fuser.order for n in g.members for v in self._reads(n)}
         joins = [n for n in self.graph.nodes if isinstance(n.op.role, roles.Join)]
         for node in reversed(joins):  # a join inside a join is placed by the outer one
-            if node.output not in self.out.places and node.output in readers:
-                load = all(v in self.fuser.constant for v in node.operands)
-                buffer = self._buffer(node.output, load)
-                self._place_join(node, buffer, Layout.contiguous(node.output.shape), readers[node.output])
+            if node.output not in self.out.places and node.output in read:
+                self._own_join(node)
 
     def _reads(self, node: Node):
         """Values a node reads, looking through views and through what is computed inside it."""
@@ -167,11 +171,30 @@ class Placer:
             if v.node is not None and self.fuser.recomputed(v.node):
                 stack += v.node.operands
 
-    def _copy(self, v: Value, buffer: Buffer, layout: Layout, before: Group | None, why: str, dtype=None) -> Value:
-        at = self.out.order.index(before) if before in self.out.order else len(self.out.order)
-        if before is not None and (buffer.space == "derived") != before.load_time:
-            at = next((i for i, g in enumerate(self.out.order) if not g.load_time), len(self.out.order))
-        return add_copy(self.out, self.fuser, v, Place(buffer, layout), at, why, dtype).outputs[0]
+    def _copy(self, v: Value, buffer: Buffer, layout: Layout, why: str, dtype=None) -> Value:
+        for base in self._sources(v):
+            if base.node is not None and isinstance(base.node.op.role, roles.Join) and base not in self.out.places:
+                self._own_join(base.node)
+        group = add_copy(self.out, self.fuser, v, Place(buffer, layout), self._ready(v), why, dtype)
+        self.writers[group.outputs[0]] = group
+        return group.outputs[0]
+
+    def _sources(self, v: Value) -> list[Value]:
+        """The stored values that computing ``v`` reads."""
+        base, _ = base_of(v)
+        if base in self.writers or base.node is None or not self.fuser.recomputed(base.node):
+            return [base]
+        return [s for x in base.node.operands for s in self._sources(x)]
+
+    def _ready(self, v: Value) -> int:
+        """From where in the order on ``v`` can be read: copies run as soon as they can, so no reader comes too early."""
+        at = 0
+        for base in self._sources(v):
+            if base in self.parts:
+                at = max([at, *(self._ready(x) for x in self.parts[base])])
+            elif base in self.writers:
+                at = max(at, self.out.order.index(self.writers[base]) + 1)
+        return at
 
     def _operands(self) -> None:
         """Template operands read through a pointer need a layout that strides can say."""
@@ -190,7 +213,7 @@ class Placer:
                 load = v in self.fuser.constant
                 why = f"the template {g.kernel.name} reads {param_name(g.anchor, i)} through strides"  # type: ignore[union-attr]
                 buffer = self._buffer(v, load)
-                self.out.operand[g.anchor, i] = self._copy(v, buffer, Layout.contiguous(v.shape), g, why)
+                self.out.operand[g.anchor, i] = self._copy(v, buffer, Layout.contiguous(v.shape), why)
 
 
 def add_copy(placement: Placement, fuser: Fuser, v: Value, to: Place, at: int, why: str, dtype=None) -> Group:

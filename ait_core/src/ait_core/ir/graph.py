@@ -91,7 +91,7 @@ class Node:
         return f"{', '.join(map(repr, self.outputs))} = {self.op.name}({', '.join(f'%{v.name}' for v in self.operands)})"
 
 
-def input(name: str, shape: Iterable[object], dtype: object = "float32") -> Value:  # noqa: A001
+def input(name: str, shape: Iterable[object], dtype: object = "float32") -> Value:
     """A graph input. ``shape`` holds integers and dims."""
     from ait_core.ir.dtypes import dtype as as_dtype
 

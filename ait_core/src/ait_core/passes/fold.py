@@ -57,7 +57,8 @@ class _Folding:
 
     def _compute(self, node: Node, inputs: tuple[Value | None, ...]) -> list[Value] | None:
         try:
-            arrays = run_node(node, [None if v is None else self._array(v) for v in inputs], {})
+            with np.errstate(all="ignore"):
+                arrays = run_node(node, [None if v is None else self._array(v) for v in inputs], {})
         except AITError:
             return None  # a lookup out of range is the run's fault to report, if it ever gets there
         for a, o in zip(arrays, node.outputs, strict=True):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 GROUP = "ait.plugins"
 API_VERSION = 1
+RESERVED_COMMANDS = ("plugins", "doctor", "cache")  # they must work when every plugin is broken
 hookspec = pluggy.HookspecMarker("ait")
 hookimpl = pluggy.HookimplMarker("ait")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pkgutil
 import threading
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -18,6 +17,7 @@ import ait_core
 import ait_runtime
 from ait_core.errors import PluginError
 from ait_core.plugins import kinds
+from ait_core.plugins.hooks import RESERVED_COMMANDS
 from ait_core.plugins.loader import Candidate, Plugin, discover, load, normalise
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ait_core.declare.op import Op
     from ait_core.declare.rule import Lowering, Rule
 
-CORE = Path(ait_core.__file__).resolve().parent
 log = logging.getLogger("ait.plugins")
 
 
@@ -88,7 +87,7 @@ class Registry:
     def _drop_clashing(self) -> bool:
         """Disable each plugin that declares what an earlier one has; whether there was any."""
         claims: dict[tuple[str, str], Plugin] = dict.fromkeys(
-            (("command", m.name) for m in pkgutil.iter_modules([str(CORE / "cli")])),
+            (("command", name) for name in RESERVED_COMMANDS),
             Plugin("ait_core", "ait-core", ait_core.__version__, "ait_core"),
         )
         dropped = False

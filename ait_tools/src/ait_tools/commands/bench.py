@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ait_core.cli._output import json_option, output, table
 from ait_tools import options
+from ait_tools.output import json_option, output, table
 
 if TYPE_CHECKING:
     import numpy as np
-    from ait_runtime.model import Model
 
+    from ait_runtime.model import Model
     from ait_tools.work import Kernel
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ait_core.cli._output import json_option, output, size
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, size
 from ait_tools.source import file_stem
 
 
@@ -33,9 +33,8 @@ def command(model: str, how: options.How, out: str | None, weights: str, keep: s
     The name stands for a model, a function that makes one, or a tuple or dict of a model with its example inputs and
     dynamic shapes.
     """
-    from ait_runtime.weights_file import write_weights
-
     from ait_core.build.driver import deliver
+    from ait_runtime.weights_file import write_weights
     from ait_tools.build import compile_model, progress
 
     path = Path(out) if out else Path(f"{file_stem(model)}.so")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import click
 
-from ait_core.cli._output import json_option, output, table
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, table
 
 
 @click.command("explain")

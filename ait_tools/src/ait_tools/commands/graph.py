@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ait_core.cli._output import json_option, output, size
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, size
 
 
 @click.command("graph")
@@ -24,7 +24,6 @@ def command(model: str, how: options.How, sizes: options.Sizes, out: str | None)
     Nothing is compiled.
     """
     from ait_runtime.weights_file import replacing
-
     from ait_tools.diagram import after, before
     from ait_tools.interface import Interface
     from ait_tools.page import page

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ait_core.cli._output import json_option, output, size, table
 from ait_core.errors import InputError
+from ait_tools.output import json_option, output, size, table
 from ait_tools.source import artifact
 
 
@@ -18,7 +18,6 @@ from ait_tools.source import artifact
 def command(model: str) -> None:
     """Show what a compiled MODEL (model.so) was made by and for, its inputs, outputs, constants, kernels and memory."""
     from ait_runtime.artifact import read_artifact
-
     from ait_tools.interface import Interface
 
     path = artifact(model)

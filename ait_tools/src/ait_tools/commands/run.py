@@ -7,9 +7,9 @@ import time
 
 import click
 
-from ait_core.cli._output import json_option, output, table
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, table
 
 
 @click.command("run")
@@ -22,8 +22,8 @@ from ait_tools import options
 def command(model: str, inputs: options.Inputs, how: options.How, threads: int | None, out: str | None) -> None:
     """Run MODEL (model.so, or file.py:name, which is compiled first) once, on random inputs or on those of files."""
     import numpy as np
-    from ait_runtime.weights_file import replacing
 
+    from ait_runtime.weights_file import replacing
     from ait_tools.build import call, ready
     from ait_tools.inputs import summary
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ait_core.cli._output import json_option, output, table
 from ait_core.errors import InputError
 from ait_tools import options
+from ait_tools.output import json_option, output, table
 
 if TYPE_CHECKING:
     from ait_runtime.model import Model
-
     from ait_tools.interface import Interface
     from ait_tools.source import Opened
 
@@ -81,7 +80,6 @@ def command(
 def _open(model: str, how: options.How, threads: int | None, source: str | None) -> tuple[Opened, Model, options.How]:
     """The source, the compiled model, and how to compile the source as that was."""
     from ait_runtime.model import Model
-
     from ait_tools.build import compile_model, progress
     from ait_tools.compare import with_weights
     from ait_tools.source import artifact

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from ait_core.cli._output import json_option, output, table
 from ait_core.plugins.hooks import API_VERSION
 from ait_core.plugins.kinds import KINDS
 from ait_core.plugins.loader import Plugin
 from ait_core.plugins.registry import registry
+from ait_tools.output import json_option, output, table
 
 
 def describe(plugin: Plugin) -> dict[str, Any]:

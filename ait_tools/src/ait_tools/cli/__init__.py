@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 import ait_core
-from ait_core.cli._output import OUT, WANTS_JSON
 from ait_core.errors import AITError, InternalError
+from ait_tools.output import OUT, WANTS_JSON
 
 MODULES = {m.name.replace("_", "-"): m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")}
 PLUGIN = "ait.plugin"

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass
 
 import click
 
 from ait_core.build.cache import LIMIT, Cache, Entry, root
-from ait_core.cli._output import json_option, output, size
+from ait_tools.output import json_option, output, size
 
 KINDS = ("objects", "models")
-STALE = 24 * 3600  # seconds after which a temporary file cannot belong to a build that runs
 
 
 @dataclass(frozen=True)
@@ -24,12 +22,6 @@ class Usage:
 
     def __str__(self) -> str:
         return f"{self.files} files, {size(self.bytes)}"
-
-
-def removable(kind: str) -> list[Entry]:
-    """The files of one kind that are whole, or left over from a build that died."""
-    entries = Cache(kind).entries()
-    return [e for e in entries if not e.path.name.startswith(".") or time.time() - e.used > STALE]
 
 
 def usage(entries: list[Entry]) -> Usage:
@@ -62,7 +54,7 @@ def path() -> None:
 @json_option
 def clear() -> None:
     """Remove everything but what a running build is writing. Folders stay, for the same reason."""
-    gone = {kind: removable(kind) for kind in KINDS}
+    gone = {kind: Cache(kind).removable() for kind in KINDS}
     for e in (e for entries in gone.values() for e in entries):
         e.path.unlink(missing_ok=True)
     removed = {kind: usage(entries) for kind, entries in gone.items()}

@@ -15,10 +15,10 @@ import click
 
 import ait_core
 from ait_core.build.cache import root
-from ait_core.cli._output import json_option, output, table
 from ait_core.declare.backend import Backend, Check
 from ait_core.errors import AITError
 from ait_core.plugins.registry import Registry, registry
+from ait_tools.output import json_option, output, table
 
 
 def core_checks() -> Iterator[Check]:
