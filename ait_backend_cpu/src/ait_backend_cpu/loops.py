@@ -15,7 +15,6 @@ GRAIN = 16384  # additions of work below which a second thread does not pay
 
 def emit(nest: LoopNest, k: SourceBuilder) -> None:
     """Write the body of a loop kernel."""
-    k.include("ait/cpu/reductions.h")
     memo: dict = {}
     work: Dim = 1
     for s in nest.stages:

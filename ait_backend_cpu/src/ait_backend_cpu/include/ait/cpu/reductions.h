@@ -2,8 +2,8 @@
 // OpenMP reductions that OpenMP does not have: extremes that let NaN through.
 #pragma once
 
-#include "ait/cpu/prelude.h"
-#include "ait/functors.h"
+#include "ait/cpu/math.h"
+#include "ait/cpu/types.h"
 
 #define AIT_EXTREME_REDUCTION(type)                                                                             \
   AIT_PRAGMA(omp declare reduction(ait_max : type : omp_out = ait::max(omp_out, omp_in)) initializer(omp_priv = omp_orig)) \
