@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 import ait_ops_gemm as g
+import ait_ops_norm as norm
 import ait_ops_tensor as t
+from ait_core.declare.op import pointwise
 from ait_core.ir.graph import constant
 from tests.compiled.builder import Builder, case
 
@@ -322,3 +324,22 @@ def scalars(b: Builder):
 def huge_row(b: Builder):
     x = b.x(1, 5000)
     return t.add(t.gelu(x), 1.0), g.matmul(x, t.reshape(b.x(5000), shape=(5000, 1)))
+
+
+@case
+def softmax_of_a_product(b: Builder):
+    h = g.matmul(b.x(b.batch(), 12), b.w(12, 21))
+    return norm.softmax(h), t.amax(h, axes=(1,)), t.amin(g.matmul(b.x(7, 3), b.w(3, 5)), axes=(1,), keepdim=True)
+
+
+@pointwise("test.twice_the_first")
+def twice_the_first(x, y):
+    """The first operand, doubled; nothing of the second."""
+    return x + x
+
+
+@case
+def constant_that_nothing_reads(b: Builder):
+    x, unread, bias, scale = b.x(6, 17), b.w(17), b.w(17), b.w(17)
+    y = t.add(twice_the_first(x, unread), bias)
+    return y, t.sum(t.mul(y, scale), axes=(0,)), t.sum(t.mul(x, scale), axes=(1,))

@@ -69,16 +69,18 @@ def _table(ctype: str, name: str, rows: list[str]) -> str:
 
 
 class _Tables:
-    def __init__(self, graph: Graph, placement: Placement) -> None:
+    def __init__(self, graph: Graph, constants: dict[int, int]) -> None:
         self.exprs = _Expressions(graph.symbols)
-        self.graph, self.placement = graph, placement
+        self.constants = constants  # the numbers that the model gives them
         self.slots: list[str] = []
         self.step_dims: list[str] = []
         self.groups: list[str] = []
         self.ids: dict[int, int] = {}
 
     def pointer(self, p: Pointer) -> str:
-        index = p.buffer.index if p.buffer.space in ("input", "output", "constant") else 0
+        index = p.buffer.index if p.buffer.space in ("input", "output") else 0
+        if p.buffer.space == "constant":
+            index = self.constants[p.buffer.index]
         offset = self.exprs.id(dims.as_dim(p.buffer.offset + p.offset))
         return f"{{Space::{p.buffer.space}, {index}, {offset}}}"
 
@@ -140,13 +142,7 @@ def build_model(graph: Graph, placement: Placement, run: list[Launch], load: lis
             renumber[i] = len(weights)
             weights.append((offset, v))
             offset += -(-v.constant.array.nbytes // 64) * 64  # type: ignore[union-attr]
-    for launch in [*run, *load]:
-        for p in launch.pointers:
-            if p.buffer.space == "constant":
-                p.buffer.index = renumber.get(p.buffer.index, p.buffer.index)
-    _check_renumbered(renumber)
-
-    t = _Tables(graph, placement)
+    t = _Tables(graph, renumber)
     extra: list[str] = []
     load_rows, run_rows = [t.step(x) for x in load], [t.step(x) for x in run]
     inputs = [t.tensor("input", i, v.name, v, extra) for i, v in enumerate(graph.inputs)]
@@ -232,10 +228,3 @@ def peak(arena: Dim) -> int:
     if isinstance(arena, int):
         return arena
     return dims.bounds(arena.subs({THREADS: 2}))[1]
-
-
-def _check_renumbered(renumber: dict[int, int]) -> None:
-    from ait_core.errors import InternalError
-
-    if sorted(renumber.values()) != list(range(len(renumber))):
-        raise InternalError("Constants were numbered twice.")

@@ -234,6 +234,7 @@ class Fuser:
         if not self.vertical:
             return
         outs = {base_of(v)[0] for v in self.graph.outputs.values()}
+        held = [len(g.nodes) for g in self.groups]  # nodes that each kernel computes, with those of inlined groups
         for g in self.groups:
             if g.anchor or g.load_time or any(isinstance(n.op.role, roles.Reduction) for n in g.nodes):
                 continue
@@ -241,6 +242,9 @@ class Fuser:
             if any(v in outs for n in g.nodes for v in n.outputs) or not readers:
                 continue
             if not all(self._takes_elements(user, i) for _, (user, i) in readers):
+                continue
+            into = {self.of[user].index for _, (user, _) in readers}
+            if any(held[g.index] + held[r] > MAX_NODES for r in into):
                 continue
             inside = set(g.nodes)
             lower = Lowerer(lambda n, inside=inside: n in inside or self.recomputed(n), {})
@@ -251,6 +255,8 @@ class Fuser:
             once = len(places) == 1 and all(self._once(user, i) for _, (user, i) in readers)
             if worst <= RECOMPUTE_COST or once:
                 g.inlined = True
+                for r in into:
+                    held[r] += held[g.index]
 
     def _lighten(self) -> None:
         """Find nodes that cost next to nothing and read only inputs and constants: a cast, a comparison, a range."""

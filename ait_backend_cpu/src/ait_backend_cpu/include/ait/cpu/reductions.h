@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ait/cpu/math.h"
+#include "ait/cpu/types.h"
 
 #define AIT_EXTREME_REDUCTION(type)                                                                             \
   AIT_PRAGMA(omp declare reduction(ait_max : type : omp_out = ait::max(omp_out, omp_in)) initializer(omp_priv = omp_orig)) \
