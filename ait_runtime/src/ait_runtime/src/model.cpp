@@ -50,12 +50,14 @@ std::shared_ptr<WeightSet> Model::first_weights(const ait_options& options) cons
   if (!!options.weights_path + !!options.weights_data + !!options.weights_names > 1)
     fail(AIT_ERROR_INPUT,
          "Weights are given in several forms; give one of weights_path, weights_data and weights_names.");
-  if (options.weights_path) return weights_.from_file(options.weights_path, nullptr);
-  if (options.weights_data) return weights_.from_bytes(options.weights_data, options.weights_bytes);
+  const std::shared_ptr<WeightSet> inside =
+      program.weights || program.n_constants == 0 ? weights_.embedded() : nullptr;
+  const WeightSet* base = inside.get();
+  if (options.weights_path) return weights_.from_file(options.weights_path, base, false);
+  if (options.weights_data) return weights_.from_bytes(options.weights_data, options.weights_bytes, base);
   if (options.weights_names)
-    return weights_.from_tensors(options.weights_names, options.weights_tensors, options.weights_count, nullptr);
-  if (program.weights || program.n_constants == 0) return weights_.embedded();
-  return weights_.from_file(beside_library(program), nullptr);
+    return weights_.from_tensors(options.weights_names, options.weights_tensors, options.weights_count, base, false);
+  return inside ? inside : weights_.from_file(beside_library(program), nullptr, false);
 }
 
 void Model::derive(WeightSet& set) {
@@ -88,13 +90,13 @@ ait_memory Model::memory(const ait_tensor* inputs, std::size_t n) {
 void Model::stage(const char* const* names, const ait_tensor* tensors, std::size_t n, bool partial) {
   device::select(device);
   std::lock_guard<std::mutex> lock(staging_);
-  staged_ = weights_.from_tensors(names, tensors, n, partial ? staging_base().get() : nullptr);
+  staged_ = weights_.from_tensors(names, tensors, n, staging_base().get(), partial);
 }
 
 void Model::stage_file(const std::string& path, bool partial) {
   device::select(device);
   std::lock_guard<std::mutex> lock(staging_);
-  staged_ = weights_.from_file(path, partial ? staging_base().get() : nullptr);
+  staged_ = weights_.from_file(path, staging_base().get(), partial);
 }
 
 std::shared_ptr<const WeightSet> Model::staging_base() { return staged_ ? staged_ : current(); }

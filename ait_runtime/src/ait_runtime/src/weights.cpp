@@ -32,7 +32,7 @@ Weights::Weights(const Program& program) : program_(program) {
 }
 
 std::shared_ptr<WeightSet> Weights::build(const std::vector<Source>& sources, const Owner& keep, const WeightSet* base,
-                                          const std::string& origin) const {
+                                          bool partial, const std::string& origin) const {
   const std::uint32_t n = program_.n_constants;
   std::vector<std::string> problems;
   std::vector<const Source*> chosen(n);
@@ -53,8 +53,8 @@ std::shared_ptr<WeightSet> Weights::build(const std::vector<Source>& sources, co
       problems.push_back(text("'", s.name, "' has no data"));
     chosen[found->second] = &s;
   }
-  for (std::uint32_t i = 0; i < n && !base; ++i)
-    if (const ConstantSpec& c = program_.constants[i]; !chosen[i])
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (const ConstantSpec& c = program_.constants[i]; !chosen[i] && !(base && (partial || c.name[0] == '$')))
       problems.push_back(text("'", c.name, "' (", describe(dtype_info(c.dtype).name, c.shape, c.rank), ") is missing"));
   if (!problems.empty()) {
     std::string list;
@@ -95,7 +95,7 @@ std::shared_ptr<WeightSet> Weights::build(const std::vector<Source>& sources, co
 }
 
 std::shared_ptr<WeightSet> Weights::from_tensors(const char* const* names, const ait_tensor* tensors, std::size_t n,
-                                                 const WeightSet* base) const {
+                                                 const WeightSet* base, bool partial) const {
   if (n && (!names || !tensors)) fail(AIT_ERROR_INPUT, "The names or the tensors of the weights are null.");
   std::vector<Source> sources;
   for (std::size_t i = 0; i < n; ++i) {
@@ -104,26 +104,27 @@ std::shared_ptr<WeightSet> Weights::from_tensors(const char* const* names, const
       fail(AIT_ERROR_INPUT, "Weight ", i, " has no name or no shape.");
     sources.push_back({names[i], dtype_name(t.dtype), t.shape, static_cast<std::size_t>(t.rank), t.data});
   }
-  return build(sources, nullptr, base, "memory");
+  return build(sources, nullptr, base, partial, "memory");
 }
 
 std::shared_ptr<WeightSet> Weights::from_safetensors(const unsigned char* file, std::uint64_t size, const Owner& keep,
-                                                     const WeightSet* base, const std::string& origin) const {
+                                                     const WeightSet* base, bool partial,
+                                                     const std::string& origin) const {
   const std::vector<FileTensor> tensors = parse_safetensors(file, size, origin);
   std::vector<Source> sources;
   for (const FileTensor& t : tensors)
     sources.push_back({t.name, dtype_of_file(t.dtype), t.shape.data(), t.shape.size(), t.data});
-  return build(sources, keep, base, origin);
+  return build(sources, keep, base, partial, origin);
 }
 
-std::shared_ptr<WeightSet> Weights::from_file(const std::string& path, const WeightSet* base) const {
+std::shared_ptr<WeightSet> Weights::from_file(const std::string& path, const WeightSet* base, bool partial) const {
   std::uint64_t size = 0;
   const std::shared_ptr<const unsigned char> file = map_file(path, size);
-  return from_safetensors(file.get(), size, file, base, "the file " + path);
+  return from_safetensors(file.get(), size, file, base, partial, "the file " + path);
 }
 
-std::shared_ptr<WeightSet> Weights::from_bytes(const void* data, std::uint64_t size) const {
-  return from_safetensors(static_cast<const unsigned char*>(data), size, nullptr, nullptr, "weights_data");
+std::shared_ptr<WeightSet> Weights::from_bytes(const void* data, std::uint64_t size, const WeightSet* base) const {
+  return from_safetensors(static_cast<const unsigned char*>(data), size, nullptr, base, false, "weights_data");
 }
 
 std::shared_ptr<WeightSet> Weights::embedded() const {
@@ -134,7 +135,7 @@ std::shared_ptr<WeightSet> Weights::embedded() const {
   }
   // The library itself owns them; the library outlives its models.
   const Owner library(program_.weights, [](const void*) {});
-  return build(sources, library, nullptr, "the library");
+  return build(sources, library, nullptr, false, "the library");
 }
 
 }  // namespace ait::runtime

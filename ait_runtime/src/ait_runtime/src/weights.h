@@ -26,12 +26,13 @@ class Weights {
   explicit Weights(const Program& program);
 
   // A new set without its derived block. Sources are copied, or used in place where they are aligned and `keep` owns
-  // them (map_file). With `base`, constants that are not given are taken from it; else each must be given.
+  // them (map_file). What is not given is taken from `base`: anything if `partial`, else only fixed data of the model,
+  // whose names start with '$'. Without a base each constant must be given.
   // All throw Error(AIT_ERROR_WEIGHTS) that lists every tensor that does not fit.
   std::shared_ptr<WeightSet> from_tensors(const char* const* names, const ait_tensor* tensors, std::size_t n,
-                                          const WeightSet* base) const;
-  std::shared_ptr<WeightSet> from_file(const std::string& path, const WeightSet* base) const;
-  std::shared_ptr<WeightSet> from_bytes(const void* data, std::uint64_t size) const;
+                                          const WeightSet* base, bool partial) const;
+  std::shared_ptr<WeightSet> from_file(const std::string& path, const WeightSet* base, bool partial) const;
+  std::shared_ptr<WeightSet> from_bytes(const void* data, std::uint64_t size, const WeightSet* base) const;
   std::shared_ptr<WeightSet> embedded() const;
 
  private:
@@ -43,9 +44,9 @@ class Weights {
     const void* data;
   };
   std::shared_ptr<WeightSet> build(const std::vector<Source>& sources, const Owner& keep, const WeightSet* base,
-                                   const std::string& origin) const;
+                                   bool partial, const std::string& origin) const;
   std::shared_ptr<WeightSet> from_safetensors(const unsigned char* file, std::uint64_t size, const Owner& keep,
-                                              const WeightSet* base, const std::string& origin) const;
+                                              const WeightSet* base, bool partial, const std::string& origin) const;
 
   const Program& program_;
   std::unordered_map<std::string_view, std::uint32_t> index_;
