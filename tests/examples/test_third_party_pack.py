@@ -53,6 +53,12 @@ def test_the_page_shows_the_pack_as_it_is():
     assert {str((PACK / f).relative_to(ROOT)) for f in files()} == shown
 
 
+def test_the_links_of_the_page_lead_somewhere():
+    links = re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", PAGE.read_text()))
+    assert links
+    assert [x for x in links if not (PAGE.parent / x).exists()] == []
+
+
 def commands() -> list[tuple[list[str], str]]:
     """The commands of the page, each with the output that it is shown with."""
     blocks = [b["text"] for b in FENCE.finditer(PAGE.read_text()) if b["info"] == "console run"]
