@@ -185,3 +185,46 @@ def test_builder_uses_the_cores_it_may(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2})
     target = find_target("cpu", ait.registry())
     assert Builder(ait.registry().backends["cpu"].toolchain(target), []).jobs == 3
+
+
+def running(pid: str) -> bool:
+    """Whether a process runs; a dead one that nobody has asked about does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_an_interrupted_build_leaves_no_compiler_behind(fresh_cache, tmp_path, monkeypatch):
+    started, first = tmp_path / "started", tmp_path / "first"
+    real = shutil.which("g++")
+    script = compiler_script(tmp_path / "cxx", f"""case "$1" in --version) exec {real} "$@";; esac
+if mkdir {first} 2>/dev/null; then while [ ! -s {started} ]; do sleep 0.05; done; exit 0; fi
+echo $$ >> {started}
+exec sleep 120""")  # fmt: skip
+    monkeypatch.setenv("AIT_CXX", script)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ait.compile(small(70), jobs=2, progress=interrupt)
+    assert not any(map(running, started.read_text().split()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"keep": "/proc/nowhere/sources"}, "could not be kept in /proc/nowhere/sources"),
+        ({"jobs": 0}, "jobs is 0"),
+        ({"target": 3}, "named by a string"),
+        ({"disable": "everything"}, "Nothing called everything"),
+    ],
+)
+def test_wrong_arguments_are_the_users_to_mend(fresh_cache, wrong, says):
+    with pytest.raises(ait.AITError, match=says):
+        ait.compile(small(71), **wrong)
+
+
+def test_one_switch_may_be_named_without_a_list():
+    assert len(plan(small(72), disable="vertical").run) == 1

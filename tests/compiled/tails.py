@@ -343,3 +343,10 @@ def constant_that_nothing_reads(b: Builder):
     x, unread, bias, scale = b.x(6, 17), b.w(17), b.w(17), b.w(17)
     y = t.add(twice_the_first(x, unread), bias)
     return y, t.sum(t.mul(y, scale), axes=(0,)), t.sum(t.mul(x, scale), axes=(1,))
+
+
+@case
+def reductions_of_a_product_without_columns(b: Builder):
+    n = b.none()
+    h = g.matmul(b.x(6, 5), b.x(5, n))
+    return t.sum(h, axes=(1,)), norm.softmax(h), t.mean(g.matmul(b.x(3, 4), b.x(4, 0)), axes=(1,)), t.prod(h, axes=(1,))

@@ -58,6 +58,8 @@ def find_target(spec: str, plugins: Registry) -> Target:
     Raises:
         ToolchainError: if no installed backend knows it.
     """
+    if not isinstance(spec, str):
+        raise ToolchainError(f"A target is named by a string such as 'auto' or 'cpu'; got {spec!r}.")
     if spec == "auto":
         best = max(plugins.backends.values(), key=lambda b: b.available(), default=None)
         if best is None or best.available() <= 0:
@@ -73,7 +75,7 @@ def find_target(spec: str, plugins: Registry) -> Target:
 
 
 def plan(obj: Any, example_inputs: Any = None, *, dynamic_shapes: Any = None, target: str = "auto", dtype: Any = None,
-         disable: Iterable[str] = (), plugins: Registry | None = None) -> Plan:  # fmt: skip
+         disable: str | Iterable[str] = (), plugins: Registry | None = None) -> Plan:  # fmt: skip
     """Everything ``compile`` decides, with nothing compiled: what ``ait explain`` shows."""
     plugins = plugins or registry()
     source = load_source(obj, plugins, example_inputs, dynamic_shapes, dtype)
@@ -90,7 +92,7 @@ def compile(
     weights: str = "embedded",
     threads: int | None = None,
     jobs: int | None = None,
-    disable: Iterable[str] = (),
+    disable: str | Iterable[str] = (),
     keep: str | Path | None = None,
     progress: Progress | None = None,
     plugins: Registry | None = None,
@@ -106,7 +108,7 @@ def compile(
         weights: ``"embedded"`` in the library, or ``"beside"`` it as safetensors.
         threads: threads a call may use; None: ``AIT_NUM_THREADS``, ``OMP_NUM_THREADS``, else every core of the process.
         jobs: compilers that run at once; None: one a core.
-        disable: names of passes and fusions to leave out, see ``ait explain --list-passes``.
+        disable: the name, or names, of passes and fusions to leave out, see ``ait explain --list-passes``.
         keep: a directory that receives the generated sources, which compile there by themselves.
         progress: called with (stage, done, total) while compiling.
         plugins: use exactly these plugins.
@@ -119,6 +121,8 @@ def compile(
     """
     if weights not in ("embedded", "beside"):
         raise AITError(f"weights is 'embedded' or 'beside'; got {weights!r}.")
+    if jobs is not None and jobs < 1:
+        raise AITError(f"jobs is {jobs}; expected the number of compilers that may run at once, 1 or more.")
     plugins = plugins or registry()
     source = load_source(obj, plugins, example_inputs, dynamic_shapes, dtype)
     decided = make_plan(source.graph, plugins, find_target(target, plugins), disable)

@@ -53,14 +53,14 @@ def switches() -> list[str]:
     return [*pass_names(), *FUSIONS]
 
 
-def make_plan(graph: Graph, registry: Registry, target: Target, disable: Iterable[str] = ()) -> Plan:
+def make_plan(graph: Graph, registry: Registry, target: Target, disable: str | Iterable[str] = ()) -> Plan:
     """Run the passes, fuse, place, and write the kernels of a graph.
 
     Raises:
         UnsupportedError: listing every node that no installed template can serve, and why.
         GraphError: for an unknown name in ``disable``.
     """
-    off = set(disable)
+    off = {disable} if isinstance(disable, str) else set(disable)
     unknown = off - set(switches())
     if unknown:
         raise GraphError(f"Nothing called {', '.join(sorted(unknown))} can be switched off. There is: {', '.join(switches())}.")

@@ -101,7 +101,12 @@ class Builder:
         model_key = _digest(*sorted(keys.values()), weights_digest if embed else "beside", *linking)
 
         if self.keep is not None:
-            self._write_tree(self.keep, model, sources, runtime, embed, order)
+            try:
+                self._write_tree(self.keep, model, sources, runtime, embed, order)
+            except OSError as e:
+                raise CompileError(
+                    f"The sources could not be kept in {self.keep}: {e.strerror or e}. Give a directory that may be written."
+                ) from e
         found = self.models.get(model_key, ".so")
         if found is not None:
             return Built(found, 0)
@@ -179,12 +184,17 @@ class Builder:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    env={**os.environ, "NINJA_STATUS": "[%f/%t] "})  # fmt: skip
         output = []
-        for line in process.stdout:  # type: ignore[union-attr]
-            output.append(line)
-            if self.progress and line.startswith("[") and "/" in line.split("]")[0]:
-                done, total = line[1:].split("]")[0].split("/")
-                if done.isdigit() and total.isdigit():
-                    self.progress("compile", int(done), int(total))
+        try:
+            for line in process.stdout:  # type: ignore[union-attr]
+                output.append(line)
+                if self.progress and line.startswith("[") and "/" in line.split("]")[0]:
+                    done, total = line[1:].split("]")[0].split("/")
+                    if done.isdigit() and total.isdigit():
+                        self.progress("compile", int(done), int(total))
+        except BaseException:  # of the user's progress function, or Ctrl-C: leave no compilers behind
+            process.terminate()
+            process.wait()
+            raise
         if process.wait() != 0:
             raise self._failure("".join(output), where)
 

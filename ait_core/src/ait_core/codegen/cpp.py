@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ait_core.errors import InternalError
+from ait_core.fuse.nest import walk
 from ait_core.ir import dims
 from ait_core.ir.dims import Dim
 from ait_core.ir.graph import Value
@@ -190,7 +191,7 @@ class Emitter:
         v: Value = e.payload
         coords = tuple(affine(a) for a in e.args)
         text = f"ait::load({self.element(v, coords, block)[0]})"
-        if dims.bounds(v.type.numel)[0] == 0 and any(_clamped(a) for a in e.args):
+        if dims.bounds(v.type.numel)[0] == 0 and any(x.op == "clamp" for x in walk(e.args)):
             return f"{self.size(v.type.numel)} > 0 ? {text} : {e.kind}(0)"
         return text
 
@@ -209,10 +210,6 @@ def linear(coords: tuple[Affine, ...], strides: tuple[Dim, ...]) -> Affine:
     for c, stride in zip(coords, strides, strict=True):
         at = at + c * stride
     return at.recombined()
-
-
-def _clamped(e: Expr) -> bool:
-    return e.op == "clamp" or any(_clamped(a) for a in e.args)
 
 
 def _tight(text: str) -> str:

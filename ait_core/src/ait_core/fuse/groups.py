@@ -200,6 +200,8 @@ class Fuser:
         if rowwise:
             if not absorbs.rows:
                 raise NotFusable(f"{what} absorbs no reductions in its epilogue")
+            if dims.bounds(out.shape[-1])[0] == 0:
+                raise NotFusable("rows may be empty: they have a result, but there is nothing to compute them behind")
             if isinstance(node.op.role, roles.Reduction) and reduced_axes(node) != [node.inputs[0].type.rank - 1]:  # type: ignore[union-attr]
                 raise NotFusable(f"{what} reduces over the last axis only")
             build_nest(nodes, self._stored(nodes), lambda n: n in nodes or self.recomputed(n), natural_anchor(out))

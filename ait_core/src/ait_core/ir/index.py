@@ -143,27 +143,35 @@ def size(value: Dim) -> Expr:
     return const(value, INDEX) if isinstance(value, int) else Expr("size", (), INDEX, value)
 
 
-def affine(e: Expr) -> Affine:
-    """An index expression as a sum; what is not linear becomes an opaque term."""
+def affine(e: Expr, memo: dict[Expr, Affine] | None = None) -> Affine:
+    """An index expression as a sum; what is not linear becomes an opaque term. ``memo`` keeps what is shared from being
+    looked at again for each of its users."""
+    memo = {} if memo is None else memo
+    if e not in memo:
+        memo[e] = _affine(e, memo)
+    return memo[e]
+
+
+def _affine(e: Expr, memo: dict[Expr, Affine]) -> Affine:
     match e.op:
         case "const" | "size":
             return Affine.of(e.payload)
         case "add":
-            return affine(e.args[0]) + affine(e.args[1])
+            return affine(e.args[0], memo) + affine(e.args[1], memo)
         case "sub":
-            return affine(e.args[0]) - affine(e.args[1])
+            return affine(e.args[0], memo) - affine(e.args[1], memo)
         case "neg":
-            return affine(e.args[0]) * -1
+            return affine(e.args[0], memo) * -1
         case "convert" if e.args[0].kind in ("std::int32_t", INDEX):
-            return affine(e.args[0])
+            return affine(e.args[0], memo)
         case "mul":
-            a, b = affine(e.args[0]), affine(e.args[1])
+            a, b = affine(e.args[0], memo), affine(e.args[1], memo)
             if not b.terms:
                 return a * b.constant
             if not a.terms:
                 return b * a.constant
         case "floor_div" | "remainder":
-            a, b = affine(e.args[0]), affine(e.args[1])
+            a, b = affine(e.args[0], memo), affine(e.args[1], memo)
             r = a.range()
             if not b.terms and dims.at_least(b.constant, 1) and r is not None and dims.at_least(r[0], 0):
                 return a.split(b.constant)[e.op == "remainder"]
