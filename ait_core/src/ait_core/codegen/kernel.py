@@ -64,6 +64,7 @@ class SourceBuilder:
         self._declared: list[str] = []
         self._dims: dict[sympy.Symbol, str] = {}
         self._before: list[Launch] = []
+        self._alone = False
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
@@ -171,7 +172,10 @@ class SourceBuilder:
         return self._operand(param)[0] in self.fuser.constant
 
     def workspace(self, nbytes: Dim) -> str:
-        buffer = Buffer("arena", 0, dims.as_dim(nbytes))
+        if self.group.load_time:  # there is no arena yet, and derived memory has a fixed size: work on one thread
+            self._alone = True
+            nbytes = dims.as_dim(sympy.sympify(nbytes).subs({THREADS: 1}))
+        buffer = Buffer("derived" if self.group.load_time else "arena", 0, dims.as_dim(nbytes))
         return self._slot(buffer, "workspace", "char", Pointer(buffer))
 
     def packed(self, param: str, nbytes: Dim, statement: str) -> str:
@@ -284,8 +288,9 @@ class SourceBuilder:
             '#include "ait/functors.h"',
             *(f'#include "{h}"' for h in self.headers),
             "",
-            'extern "C" void @NAME@([[maybe_unused]] const ait::KernelContext& ctx, void* const* p, '
-            "[[maybe_unused]] const ait::index_t* d) {",
+            f'extern "C" void @NAME@([[maybe_unused]] const ait::KernelContext& {"run" if self._alone else "ctx"}, '
+            "void* const* p, [[maybe_unused]] const ait::index_t* d) {",
+            *indent(["const ait::KernelContext ctx{1, run.stream, run.fault, run.group};"] if self._alone else []),
             *indent([*unpack, *self._declared, *self.top.lines]),
             "}",
             "",
