@@ -13,7 +13,8 @@ import numpy as np
 from ait_core.ir import dims
 from ait_core.ir.dtypes import dtype as as_dtype
 from ait_core.ir.graph import Graph, Value, constant, evaluate, input
-from tests.compiled.harness import Case
+from tests.compiled.harness import Case, exactly
+from tests.compiled.precision import slack
 
 RUNS = 3
 
@@ -87,7 +88,9 @@ def case(fn: Callable[[Builder], Any], loose: float = 1.0) -> Callable[[], Case]
         b = Builder(fn.__name__)
         made = fn(b)
         outputs = {f"y{i}": v for i, v in enumerate(made if isinstance(made, tuple) else (made,))}
-        return Case(fn.__name__, Graph(outputs, b.inputs), b.runs if any(b.sizes) else b.runs[:1], loose)
+        graph = Graph(outputs, b.inputs)
+        halves = any(v.dtype.is_float and v.dtype.itemsize == 2 for n in graph.nodes for v in n.operands)
+        return Case(fn.__name__, graph, b.runs if any(b.sizes) else b.runs[:1], loose, slack if halves else exactly)
 
     make.is_case = True  # type: ignore[attr-defined]
     return make

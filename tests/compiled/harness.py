@@ -25,6 +25,11 @@ TOLERANCE = {"float64": 1e-6, "float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e
 Arrays = Mapping[str, np.ndarray]
 
 
+def exactly(graph: Graph, arrays: Arrays) -> Mapping[str, float]:
+    """No slack."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Case:
     """A graph, and one or more sets of inputs to run it on. ``loose``: how many times the usual tolerance results may
@@ -34,7 +39,7 @@ class Case:
     graph: Graph
     runs: Sequence[Arrays]
     loose: float = 1.0
-    slack: Callable[[Graph, Arrays], Mapping[str, float]] = lambda graph, arrays: {}
+    slack: Callable[[Graph, Arrays], Mapping[str, float]] = exactly
 
     def sizes(self) -> dict[dims.DimSymbol, tuple[int, ...]]:
         """What each dim is in each run."""

@@ -57,7 +57,9 @@ def test_swap_while_others_run(model):
     def run() -> None:
         for _ in range(60):
             y = model(X)
-            if not any(all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(y, e, strict=True)) for e in allowed):
+            if not any(
+                all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(y, e, strict=True)) for e in allowed
+            ):
                 wrong.append(y)
 
     threads = [threading.Thread(target=run) for _ in range(4)]
