@@ -162,9 +162,9 @@ def test_installed_wheels_compile_a_model_and_bad_plugins_cost_only_themselves(w
     assert json.loads(env.run("ait", "doctor", "--json"))["targets"] == ["cpu"]
 
 
-def test_the_core_alone_says_what_is_missing(wheels, environment):
-    env = environment(wheels[p] for p in requirements(["ait_core"])[0])
-    assert json.loads(env.run("ait", "plugins", "--json"))["plugins"] == []
+def test_the_command_alone_says_what_is_missing(wheels, environment):
+    env = environment(wheels[p] for p in requirements(["ait_tools"])[0])
+    assert [p["name"] for p in json.loads(env.run("ait", "plugins", "--json"))["plugins"]] == ["ait_tools"]
     assert "pip install ait-backend-cpu" in env.run("ait", "doctor", code=1)
     assert env.run("ait", "cache", "path", AIT_CACHE_DIR="/some/where") == "/some/where\n"
 
