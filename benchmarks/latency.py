@@ -51,6 +51,7 @@ def compare(module: Any, model: Callable[..., Any], inputs: Callable[[int, int],
     import torch
 
     torch.set_num_threads(threads)
+    torch.compiler.reset()  # what an earlier comparison compiled counts towards torch's limit of recompilations
     compiled = compiled or torch.compile(module, dynamic=False)
     rows = []
     with torch.inference_mode():
