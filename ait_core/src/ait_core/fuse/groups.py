@@ -263,15 +263,16 @@ class Fuser:
     def _lighten(self) -> None:
         """Find nodes that cost next to nothing and read only inputs and constants: a cast, a comparison, a range."""
         memo: dict[Expr, int] = {}
-        for g in self.groups if self.vertical else ():
-            pure = {n for n in g.nodes if not isinstance(n.op.role, roles.Reduction)}
-            for n in () if g.load_time else g.nodes:
-                if n not in pure:
-                    continue
-                e = Lowerer(lambda m, pure=pure: m in pure, {}).at(n.output, _vars(n.output.shape))
-                leaves = [x.payload for x in walk([e]) if x.op == "load"]
-                if cost(e, memo) <= LIGHT_COST and all(v.node is None for v in leaves):
-                    self.light.add(n)
+        lower = Lowerer(self.light.__contains__, {})
+        for n in self.graph.nodes if self.vertical else ():
+            g = self.of.get(n)
+            if g is None or g.anchor or g.load_time or isinstance(n.op.role, roles.Reduction):
+                continue
+            bases = (base_of(x)[0].node for x in n.operands)  # all of them: what reads other places may need others
+            if all(m is None or m in self.light for m in bases):
+                self.light.add(n)
+                if cost(lower.at(n.output, _vars(n.output.shape)), memo) > LIGHT_COST:
+                    self.light.remove(n)
 
     def _merge(self) -> None:
         """Move a loop group into the one loop group that reads it, where one nest can hold both."""

@@ -124,12 +124,12 @@ class Placer:
             return self._copy(v, buffer, layout, f"{why}, seen through a view that strides cannot undo")
         if base in self.out.places or (base.node is None):
             return self._copy(v, buffer, layout, f"{why}, but {base.name} lies elsewhere already")
+        if base in self.fuser.constant and buffer.space != "derived":
+            return self._copy(v, buffer, layout, f"{why}, but {base.name} is made when the model is loaded")
         if isinstance(base.node.op.role, roles.Join):
             return self._place_join(base.node, buffer, back)
         if base not in self.writers:  # computed inside its readers: give it a kernel that stores it
             return self._copy(v, buffer, layout, why)
-        if self.writers[base].load_time and buffer.space != "derived":
-            return self._copy(v, buffer, layout, f"{why}, but {base.name} is made when the model is loaded")
         self._put(base, buffer, back)
         return base
 
