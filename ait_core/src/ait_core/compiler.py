@@ -50,7 +50,7 @@ class Plan:
 
 def switches() -> list[str]:
     """Names of everything that can be switched off."""
-    return [*pass_names(), *FUSIONS]
+    return [n for n in (*pass_names(), *FUSIONS) if n != "expand_composites"]  # without it some models have no kernels
 
 
 def make_plan(graph: Graph, registry: Registry, target: Target, disable: str | Iterable[str] = ()) -> Plan:

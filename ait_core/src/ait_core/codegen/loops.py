@@ -28,7 +28,7 @@ def emit_row(nest: LoopNest, emitter: Emitter, row: Block, scratch: str) -> None
 class _RowWriter:
     def __init__(self, nest: LoopNest, emitter: Emitter, row: Block, scratch: str) -> None:
         self.nest, self.emitter, self.row = nest, emitter, row
-        self.arrays: dict[object, tuple[str, Layout]] = {}
+        self.arrays: dict[object, tuple[str, Layout, str]] = {}
         self.offset: dims.Dim = 0
         for c in nest.scratch:
             self._array(c, "kept", c.expr.kind, c.shape, scratch)
@@ -42,7 +42,7 @@ class _RowWriter:
         """Declare an array of one row in scratch memory."""
         name, at = self.emitter.fresh(stem), self.emitter.size(self.offset)
         self.row.lines.append(f"{kind}* AIT_RESTRICT {name} = reinterpret_cast<{kind}*>({scratch} + {at});")
-        self.arrays[key] = (name, Layout.contiguous(shape))
+        self.arrays[key] = (name, Layout.contiguous(shape), kind)
         self.offset = dims.as_dim(self.offset + dims.ceil_div(dims.prod(shape) * 8, 64) * 64)
 
     def run(self) -> None:
@@ -50,11 +50,12 @@ class _RowWriter:
             self._stage(stage)
 
     def _read_array(self, block: Block, e: Expr) -> str:
-        return self._element(e.payload.what, e.kind, tuple(affine(a) for a in e.args), block)
+        kind = self.arrays[e.payload.what][2]
+        return self._element(e.payload.what, kind, tuple(affine(a) for a in e.args), block)
 
     def _element(self, key: object, kind: str, at: Coords, block: Block) -> str:
         """C++ for an element of an array."""
-        name, layout = self.arrays[key]
+        name, layout, _ = self.arrays[key]
         return f"*({self.emitter.pointer(name, kind, layout, at, block, key)[0]})"
 
     def _stage(self, stage: Stage) -> None:
@@ -97,18 +98,22 @@ class _RowWriter:
                 target.lines += after  # type: ignore[union-attr]
         for r in stage.reduces:
             if not r.shape:
-                self.row.names[_result(r)] = self._scalar(r)
+                result = self._scalar(r)
+                if r.kind != r.expr.kind:
+                    result = emitter.fresh("total")
+                    self.row.lines.append(f"const {r.expr.kind} {result} = ait::cast<{r.expr.kind}>({self._scalar(r)});")
+                self.row.names[_result(r)] = result
 
     def _scalar(self, r: Reduce) -> str:
         return self.row.names[(r.value, "scalar")]
 
     def _start(self, r: Reduce, row: Block) -> None:
-        kind = r.expr.kind
+        kind = r.kind
         if r.shape and r.position is not None:
             return  # every extreme has a first element, which needs nothing to be compared with
         start = START[r.combine].format(kind)
         if r.shape:
-            name, layout = self.arrays[r.value]
+            name, layout, _ = self.arrays[r.value]
             n = self.emitter.size(dims.prod(layout.shape))
             row.lines.append(f"for (ait::index_t i = 0; i < {n}; ++i) {name}[i] = {start};")
             return
@@ -122,12 +127,12 @@ class _RowWriter:
     def _accumulator(self, r: Reduce, body: Block, outside: Block, inner: str | None, after: list[str]) -> str:
         if not r.shape:
             return self._scalar(r)
-        where = self._element(r.value, r.expr.kind, r.into, body)
+        where = self._element(r.value, r.kind, r.into, body)
         if inner is None or any(inner in self.emitter.needs(t) for c in r.into for t in c.terms):
             return where
         local = self.emitter.fresh("part")  # the innermost loop is reduced: sum it up in a register first
-        outside.lines.append(f"{r.expr.kind} {local} = {START[r.combine].format(r.expr.kind)};")
-        after.append(COMBINE[r.combine].format(self._element(r.value, r.expr.kind, r.into, outside), local))
+        outside.lines.append(f"{r.kind} {local} = {START[r.combine].format(r.kind)};")
+        after.append(COMBINE[r.combine].format(self._element(r.value, r.kind, r.into, outside), local))
         return local
 
     def _extreme(self, r: Reduce, body: Block) -> None:

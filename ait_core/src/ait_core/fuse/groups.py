@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ait_core.declare import roles
 from ait_core.declare.kernel import Absorbs, Kernel
 from ait_core.fuse.lower import Lowerer, NotFusable, base_of, forward
-from ait_core.fuse.nest import Anchor, LoopNest, bijective, build_nest, cost, reduced_axes, walk
+from ait_core.fuse.nest import Anchor, LoopNest, bijective, build_nest, cost, reduced_axes
 from ait_core.ir import dims
 from ait_core.ir.dims import Shape
 from ait_core.ir.graph import Graph, Node, Value

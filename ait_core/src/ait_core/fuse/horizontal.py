@@ -39,7 +39,7 @@ def merge_contractions(graph: Graph) -> Graph:
     for n in graph.nodes:
         if isinstance(n.op.role, roles.Contraction) and n.output not in constants:
             a, b = n.inputs[0], n.inputs[1]
-            if b in constants and b.type.rank == 2 and a.type.rank >= 2:  # type: ignore[union-attr]
+            if len(n.inputs) == 2 and b in constants and b.type.rank == 2 and a.type.rank >= 2:  # type: ignore[union-attr]
                 sets.setdefault((a, n.op, tuple(sorted(n.attrs.items())), b.dtype), []).append(n)  # type: ignore[union-attr]
     replaced: dict[Value, Value] = {}
     for (a, op, attrs, _), nodes in sets.items():

@@ -22,6 +22,7 @@ from ait_core.scalar import expr as E
 from ait_core.scalar.expr import Expr
 from ait_core.scalar.primitives import PRIMITIVES
 
+LONG = 8192  # terms; a longer sum of floats is accumulated in double
 CARRY_COST = 2  # what reading a carried value back costs, in additions
 
 
@@ -35,11 +36,18 @@ class Reduce:
     into: Coords
     shape: Shape
     position: Expr | None = None  # of argmax and argmin: the index along the reduced axes
+    count: Dim = 1  # elements that one result is made of
+
+    @property
+    def kind(self) -> str:
+        """C++ type that is accumulated in: a long sum in float would stop growing once it is 2**24 times its terms."""
+        long = self.combine in ("sum", "prod") and dims.bounds(self.count)[1] > LONG
+        return "double" if long and self.expr.kind == "float" else self.expr.kind
 
     @property
     def arrays(self) -> dict[str, str]:
         """What is accumulated, by the C++ type of an element: an extreme's place, and the extreme itself."""
-        return {"sums": self.expr.kind} if self.position is None else {"at": E.INDEX, "best": self.expr.kind}
+        return {"sums": self.kind} if self.position is None else {"at": E.INDEX, "best": self.expr.kind}
 
 
 @dataclass(eq=False)
@@ -195,6 +203,7 @@ def build_nest(nodes: list[Node], outputs: list[Value], inside: Callable[[Node],
             position = flat.expr()
         kind = n.output.dtype.compute if not combine.startswith("arg") else expr.kind
         r = Reduce(n.output, combine, _prepare(expr, combine, kind), into, shape, position)
+        r.count = dims.prod(x.shape[a] for a in axes)  # type: ignore[union-attr]
         level[n.output], stage = stage_for([r.expr], loops)
         stage.reduces.append(r)
         keepdim = n.attrs.get("keepdim", False)
