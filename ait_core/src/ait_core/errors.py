@@ -20,19 +20,7 @@ from ait_runtime.errors import (
 )
 
 __all__ = [
-    "AITError",
-    "ArtifactError",
-    "CompileError",
-    "DTypeError",
-    "DeviceError",
-    "FaultError",
-    "GraphError",
-    "InputError",
-    "InternalError",
-    "OutOfMemoryError",
-    "PluginError",
-    "ShapeError",
-    "ToolchainError",
-    "UnsupportedError",
-    "WeightsError",
-]
+    "AITError", "ArtifactError", "CompileError", "DTypeError", "DeviceError", "FaultError", "GraphError",
+    "InputError", "InternalError", "OutOfMemoryError", "PluginError", "ShapeError", "ToolchainError",
+    "UnsupportedError", "WeightsError",
+]  # fmt: skip
